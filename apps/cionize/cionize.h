@@ -25,6 +25,9 @@ typedef struct vf_molecule {
     /* [atom] each; NULL: not known. For selections, and to find water: */
     const char *const *names, *const *residues, *const *chains, *const *elements;
     const int32_t *residue_numbers;
+    /* NULL: the arrays have all atoms of the cell. Otherwise they are the asymmetric unit of a crystal of this space group, as
+     * vf_molecule_read says, and are refused in the crystal's cell, unless {"symmetry", "none"} says that they are all atoms. */
+    const char *space_group;
 } vf_molecule;
 
 /* Does what cionize does with these options. `points` (NULL: none): [n][3], at which the potential is asked for, instead of a file
@@ -48,9 +51,11 @@ typedef struct vf_molecule {
 VF_MUST_CHECK vf_status vf_cionize(vf_context *ctx, const vf_molecule *mol, const vf_view *points,
                                    const vf_option *options, vf_result **out);
 
-/* Reads a molecule of any format, with the options "charges", "altloc" and "radii". The result has "positions" VF_F64 [atom][3],
+/* Reads a molecule of any format, with the options "charges", "altloc", "radii" and "symmetry". The result has "positions" VF_F64 [atom][3],
  * "charges" and "radii" VF_F64 [atom]; "names", "residues", "chains", "segments", "elements" VF_U8 [atom][8], characters with zeros
- * behind; "residue_numbers" VF_I32 [atom]; "cell" VF_F64 [6] as above, if the file has one. Errors: those of the program. */
+ * behind; "residue_numbers" VF_I32 [atom]; "cell" VF_F64 [6] as above, if the file has one. Of a crystal whose cell has more copies, it has
+ * them all with {"symmetry", "expand"}; without the option only the file's atoms, and the text "space_group". Errors: those of the
+ * program; VF_ERR_ARGUMENT for other options. */
 VF_MUST_CHECK vf_status vf_molecule_read(vf_context *ctx, const char *file, const vf_option *options, vf_result **out);
 
 VF_API_END

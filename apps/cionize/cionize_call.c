@@ -9,6 +9,7 @@
 #include "batch.h"
 #include "call.h"
 #include "cionize_options.h"
+#include "cionize_state.h"
 #include "job.h"
 #include "molecule/atom_radii.h"
 #include "molecule/molecule_memory.h"
@@ -180,8 +181,8 @@ typedef struct cionize_call {
     vf_option *options;
 } cionize_call;
 
-/* Those of the caller, behind that of points in an array. */
-static vf_status copy_options(vf_context *ctx, cionize_call *c, const vf_option *options, const vf_view *points)
+/* Those of the caller, behind one that the call adds; NULL: none. */
+static vf_status copy_options(vf_context *ctx, cionize_call *c, const vf_option *options, const vf_option *first)
 {
     size_t count = 0;
     while (options && options[count].name)
@@ -189,16 +190,16 @@ static vf_status copy_options(vf_context *ctx, cionize_call *c, const vf_option 
     c->options = calloc(count + 2, sizeof *c->options);
     if (!c->options)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the options");
-    if (points)
-        c->options[0] = (vf_option){"points", in_memory};
+    if (first)
+        c->options[0] = *first;
     if (count > 0)
-        memcpy(c->options + (points ? 1 : 0), options, count * sizeof *options);
+        memcpy(c->options + (first ? 1 : 0), options, count * sizeof *options);
     return VF_OK;
 }
 
 /* Reads the options as the program does. */
 static vf_status begin(vf_context *ctx, cionize_call *c, const char *input, const vf_option *options,
-                       const vf_view *points, vf_result *result)
+                       const vf_option *first, const vf_view *points, vf_result *result)
 {
     static const char *const places[] = {"map", "deviation", "mask", "energies", NULL};
     static const char *const refused[] = {"output", "solvent-map", "profile", "script", "apbs", NULL};
@@ -206,7 +207,7 @@ static vf_status begin(vf_context *ctx, cionize_call *c, const char *input, cons
     cionize_settings *s = &c->request.settings;
     program *p = &c->call.program;
     *p = program_with(&c->request);
-    vf_status status = copy_options(ctx, c, options, points);
+    vf_status status = copy_options(ctx, c, options, first);
     VF_TRY(status, call_begin(ctx, &c->call, c->options, input, &rules));
     if (status == VF_OK && points && !is_in_memory(s->points.points))
         status = vf_fail(ctx, VF_ERR_ARGUMENT, "option points: the call has points already, in an array");
@@ -239,11 +240,13 @@ vf_status vf_cionize(vf_context *ctx, const vf_molecule *mol, const vf_view *poi
                      vf_result **out)
 {
     static const char *const inputs[] = {"charges", "altloc", NULL};
+    static const vf_option in_array = {"points", in_memory};
     cionize_call c = {0};
     vf_status status = result_create(ctx, out);
     if (status != VF_OK)
         return status;
-    status = begin(ctx, &c, mol->file ? mol->file : molecule_memory_name, options, points, *out);
+    status =
+        begin(ctx, &c, mol->file ? mol->file : molecule_memory_name, options, points ? &in_array : NULL, points, *out);
     for (int n = 0; status == VF_OK && !mol->file && inputs[n]; n++)
         if (program_given(&c.call.program, inputs[n]))
             status =
@@ -333,8 +336,43 @@ static vf_status add_molecule(vf_result *result, const molecule *m)
     return status;
 }
 
+static bool has_option(const vf_option *options, const char *name)
+{
+    while (options && options->name && strcmp(options->name, name) != 0)
+        options++;
+    return options && options->name;
+}
+
+/* Any other would have no effect. */
+static vf_status check_reading(vf_context *ctx, const vf_option *options)
+{
+    static const vf_option taken[] = {{"charges", ""}, {"altloc", ""}, {"radii", ""}, {"symmetry", ""}, {NULL, NULL}};
+    for (; options && options->name; options++)
+        if (!has_option(taken, options->name))
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "option %s: a molecule is read with the options charges, altloc, radii and symmetry",
+                           options->name);
+    return VF_OK;
+}
+
+/* What the atoms of the file are of a crystal: expanded, or the asymmetric unit, which the result then says. */
+static vf_status take_crystal(vf_context *ctx, const cionize_settings *s, molecule *m, vf_result *result)
+{
+    const unit_cell cell = m->cell;
+    const char *const group = symmetry_name(&cell, &m->symmetry);
+    const crystal_files files = {.molecule = s->input, .cell = s->input};
+    int copies = 1;
+    if (s->symmetry == SYMMETRY_EXPAND && cell.state != UNIT_CELL_NUMBERS)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s has no periodic cell along the axes, which symmetry expand needs",
+                       s->input);
+    if (s->symmetry == SYMMETRY_EXPAND)
+        return symmetry_expand(ctx, &files, &cell, &m->symmetry, m, &copies);
+    return *group && s->symmetry == SYMMETRY_ASK ? result_add_text(result, "space_group", group) : VF_OK;
+}
+
 vf_status vf_molecule_read(vf_context *ctx, const char *file, const vf_option *options, vf_result **out)
 {
+    static const vf_option its_cell = {"cell", "input"};
     cionize_call c = {0};
     molecule m = {0};
     int64_t given = 0;
@@ -342,10 +380,12 @@ vf_status vf_molecule_read(vf_context *ctx, const char *file, const vf_option *o
     if (status != VF_OK)
         return status;
     const cionize_settings *s = &c.request.settings;
-    status = begin(ctx, &c, file, options, NULL, *out);
+    status = begin(ctx, &c, file, options, has_option(options, "symmetry") ? &its_cell : NULL, NULL, *out);
+    VF_TRY(status, check_reading(ctx, options));
     VF_TRY(status, read_molecule_choosing(ctx, file, s->charges, s->altloc, &m));
     if (status == VF_OK && s->bondi)
         status = molecule_give_radii(ctx, file, &m, &given);
+    VF_TRY(status, take_crystal(ctx, s, &m, *out));
     VF_TRY(status, add_molecule(*out, &m));
     molecule_free(&m);
     return end(ctx, &c, status, out);

@@ -532,8 +532,9 @@ const program_option cionize_options[] = {
      .more = "The space group is that of the file with the cell: the record CRYST1, or _symmetry or _space_group in "
              "mmCIF. The "
              "operators are those that the file lists (REMARK 290, _space_group_symop), or else the group's own. With "
-             "--trajectory, only none is allowed. Without a "
-             "space group, or with P 1, the option changes nothing."},
+             "--trajectory, only none is allowed. With P 1 the option changes nothing; without a space group, expand "
+             "gives a "
+             "warning. In another cell than that of the crystal, expand is rejected."},
 
     {OPTION_GROUP, .name = "Physics", .help = "By default, the molecule is in vacuum."},
     {OPTION_WORD, .name = "units", .argument = "UNIT", SETTING(unit), .choices = units, .initial = "kT/e",

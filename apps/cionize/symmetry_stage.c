@@ -22,62 +22,114 @@ static bool same_cell(const vf_cell *cell, const unit_cell *stated)
 static vf_status refuse(const cionize_state *r, const char *path, const unit_cell *cell, const listed_symmetry *listed)
 {
     char copies[64] = "";
+    const char *const name = symmetry_name(cell, listed);
     const int order = symmetry_order(cell, listed);
+    if (r->settings.arrays && !r->settings.cell_file)
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s is the asymmetric unit of a crystal (space group %s), so the cell lacks its copies; read the "
+            "file with symmetry expand, or with symmetry none if it has all atoms of the cell",
+            path, name);
     if (order > 0)
         snprintf(copies, sizeof copies, ", so a cell has %d copies of the asymmetric unit", order);
     return vf_fail(
         r->ctx, VF_ERR_INPUT,
         "%s: the crystal has space group %s%s; add --symmetry expand if the molecule's file is the asymmetric "
         "unit, or --symmetry none if it has all atoms of the cell",
-        path, *cell->group ? cell->group : "operators", copies);
+        path, name, copies);
+}
+
+const char *symmetry_name(const unit_cell *cell, const listed_symmetry *listed)
+{
+    if (!symmetry_is_trivial(cell->group, listed))
+        return *cell->group ? cell->group : "operators";
+    return listed->leaves_out ? "P 1 with NCS copies" : "";
+}
+
+static void warn_of_no_group(vf_context *ctx, const char *path)
+{
+    vf_warn(ctx, "%s: no space group is stated, so --symmetry expand adds no atoms", path);
+}
+
+vf_status symmetry_expand(vf_context *ctx, const crystal_files *files, const unit_cell *cell,
+                          const listed_symmetry *listed, molecule *m, int *copies)
+{
+    symmetry_group group;
+    *copies = 1;
+    vf_status status = symmetry_check_copies(ctx, files->cell, listed);
+    if (status != VF_OK)
+        return status;
+    if (symmetry_is_trivial(cell->group, listed)) {
+        if (!*cell->group && listed->count == 0)
+            warn_of_no_group(ctx, files->cell);
+        return VF_OK;
+    }
+    if (cell_is_shifted(cell))
+        return vf_fail(
+            ctx, VF_ERR_INPUT,
+            "%s: the coordinates have another origin than the cell (the last column of SCALE is not 0), so the "
+            "operators of the space group do not fit them; move the atoms to the cell's origin",
+            files->cell);
+    status = symmetry_operators(ctx, files->cell, cell, listed, &group);
+    if (status != VF_OK)
+        return status;
+    const int64_t atoms = m->atoms;
+    const char *const name = *cell->group ? cell->group : "not named";
+    if (!files->quiet)
+        vf_note(ctx, "symmetry   space group %s: %d copies of %lld atom%s", name, group.count, (long long)atoms,
+                vf_plural(atoms));
+    status = molecule_expand(ctx, files->molecule, cell, &group, m);
+    *copies = group.count;
+    if (status == VF_OK && !files->quiet)
+        vf_note(ctx, "           %lld atoms in the cell, total charge %+g e", (long long)m->atoms,
+                fabs(m->total_charge) < 1e-9 ? 0.0 : m->total_charge);
+    return status;
+}
+
+/* --symmetry expand in another cell than the crystal's, if the file has one. */
+static vf_status other_cell(vf_context *ctx, const char *path, const unit_cell *cell, const listed_symmetry *listed)
+{
+    if (!symmetry_is_trivial(cell->group, listed))
+        return vf_fail(
+            ctx, VF_ERR_INPUT,
+            "%s: the cell of the run is not that of the crystal (space group %s), so --symmetry expand cannot "
+            "add its copies; use --cell input",
+            path, symmetry_name(cell, listed));
+    if (!*cell->group)
+        warn_of_no_group(ctx, path);
+    return VF_OK;
 }
 
 vf_status take_symmetry(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
-    const bool of_file = s->cell_file != NULL;
+    const bool of_file = s->cell_file != NULL, expand = s->symmetry == SYMMETRY_EXPAND;
     const unit_cell cell = of_file ? r->cell_of_file : r->molecule.cell;
     const listed_symmetry *listed = of_file ? &r->cell_symmetry : &r->molecule.symmetry;
     const char *path = of_file ? s->cell_file : s->input;
-    symmetry_group group;
+    const crystal_files files = {.molecule = s->input, .cell = path, .quiet = s->quiet};
     r->copies = 1;
     if (s->cell.kind == VF_CELL_NONE || (s->trajectory && !of_file)) /* frames have all atoms of the cell */
         return VF_OK;
+    if (expand && s->arrays && !of_file)
+        return vf_fail(
+            r->ctx, VF_ERR_ARGUMENT,
+            "option symmetry: expand is for files, whose operators arrays lack; read the molecule's file with "
+            "it");
     if (!of_file && !same_cell(&s->cell, &cell))
-        return VF_OK;
+        return expand ? other_cell(r->ctx, path, &cell, listed) : VF_OK;
     if (cell.state == UNIT_CELL_TURNED)
         return vf_fail(
             r->ctx, VF_ERR_INPUT,
             "%s has the cell of --cell, but turned, and coordinates that belong to it; turn both, with the first "
             "vector along x and the second in the plane of x and y",
             path);
-    vf_status status = s->symmetry == SYMMETRY_NONE ? VF_OK : symmetry_check_copies(r->ctx, path, listed);
-    if (status != VF_OK || symmetry_is_trivial(cell.group, listed))
-        return status;
-    if (s->symmetry == SYMMETRY_ASK)
-        return refuse(r, path, &cell, listed);
+    if (expand)
+        return symmetry_expand(r->ctx, &files, &cell, listed, &r->molecule, &r->copies);
     if (s->symmetry == SYMMETRY_NONE)
         return VF_OK;
-    if (cell_is_shifted(&cell))
-        return vf_fail(
-            r->ctx, VF_ERR_INPUT,
-            "%s: the coordinates have another origin than the cell (the last column of SCALE is not 0), so the "
-            "operators of the space group do not fit them; move the atoms to the cell's origin",
-            path);
-    status = symmetry_operators(r->ctx, path, &cell, listed, &group);
-    if (status != VF_OK)
-        return status;
-    const int64_t atoms = r->molecule.atoms;
-    const char *const name = *cell.group ? cell.group : "not named";
-    if (!s->quiet)
-        vf_note(r->ctx, "symmetry   space group %s: %d copies of %lld atom%s", name, group.count, (long long)atoms,
-                vf_plural(atoms));
-    status = molecule_expand(r->ctx, s->input, &cell, &group, &r->molecule);
-    r->copies = group.count;
-    if (status == VF_OK && !s->quiet)
-        vf_note(r->ctx, "           %lld atoms in the cell, total charge %+g e", (long long)r->molecule.atoms,
-                fabs(r->molecule.total_charge) < 1e-9 ? 0.0 : r->molecule.total_charge);
-    return status;
+    const vf_status status = symmetry_check_copies(r->ctx, path, listed);
+    return status != VF_OK || symmetry_is_trivial(cell.group, listed) ? status : refuse(r, path, &cell, listed);
 }
 
 /* Nearer than any two sites of a molecule, and farther than rounding to three decimals moves two. */

@@ -155,7 +155,8 @@ int binding_cionize(binding_session *session, const binding_listener *listener, 
                             .residues = texts->residues,
                             .chains = texts->chains,
                             .elements = texts->elements,
-                            .residue_numbers = texts->residue_numbers};
+                            .residue_numbers = texts->residue_numbers,
+                            .space_group = texts->space_group};
     const struct {
         const char *name;
         vf_view *view;

@@ -42,6 +42,7 @@ int binding_write_result(binding_session *session, const vf_result *result, cons
 typedef struct binding_texts {
     const char *const *names, *const *residues, *const *chains, *const *elements;
     const int32_t *residue_numbers;
+    const char *space_group; /* one text */
 } binding_texts;
 /* Arrays: positions, charges, radii, points. With a file there are only points. */
 int binding_cionize(binding_session *session, const binding_listener *listener, const char *file, int arrays,

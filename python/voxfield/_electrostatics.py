@@ -146,6 +146,9 @@ class _Charges:
                  tolerance: float) -> None:
         if boundary not in ("tinfoil", "vacuum"):
             raise ValueError("boundary must be 'tinfoil' or 'vacuum'")
+        if cell is not None and getattr(positions, "space_group", None):
+            raise ValueError(f"the molecule is the asymmetric unit of a crystal (space group {positions.space_group}), so the cell lacks "
+                             "its copies; read the file with symmetry='expand', or with symmetry='none' if it has all atoms of the cell")
         xyz, q = charges_of(positions, charges)
         columns = np.ascontiguousarray(xyz.T)
         vectors = cell_of(cell)

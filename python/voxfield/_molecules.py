@@ -11,7 +11,7 @@ import numpy as np
 from . import _arrays
 from ._binding import ffi, lib
 from ._electrostatics import Grid, Map, charges_of
-from ._results import Log, Progress, Result, arrays_of, call
+from ._results import Log, Progress, Result, arrays_of, call, no_zeros, path_bytes
 from ._session import IncompleteError
 
 __all__ = ["Ions", "Molecule", "Solvent", "cionize", "place_ions", "read_molecule", "solvent"]
@@ -23,7 +23,8 @@ Floats = "np.ndarray[Any, Any]"
 class Molecule:
     """Atoms: positions (n, 3) in angstrom, charges (n,) in elementary charges, and what else is known.
 
-    radii (n,) in angstrom; names, residues, chains, elements: n texts each; residue_numbers (n,); cell: 3 lengths and 3 angles.
+    radii (n,) in angstrom; names, residues, chains, elements: n texts each; residue_numbers (n,), whole numbers; cell: 3 lengths and 3
+    angles. space_group: its name, if the atoms are only the asymmetric unit of a crystal; None: they are all atoms of the cell.
 
     >>> import voxfield
     >>> water = voxfield.Molecule([[0, 0, 0], [0.96, 0, 0], [-0.24, 0.93, 0]], [-0.8, 0.4, 0.4], radii=[1.5, 1, 1])
@@ -40,6 +41,7 @@ class Molecule:
     elements: Sequence[str] | None = None
     residue_numbers: Any = None
     cell: Any = None
+    space_group: str | None = None
 
     def __post_init__(self) -> None:
         self.positions = _arrays.geometry(self.positions, "positions", np.float64, (3,))
@@ -71,7 +73,9 @@ class Molecule:
 def read_molecule(path: Any, *, log: Log | None = None, **options: Any) -> Molecule:
     """Reads a molecule of any format that cionize reads (PQR; PDB, GRO, mmCIF, ... with the option charges): a Molecule.
 
-    Options: charges (a file), altloc, radii. Errors: voxfield.InputError.
+    Options: charges (a file), altloc, radii, symmetry. symmetry="expand" adds the copies of a crystal's asymmetric unit; "none" says that the
+    file has all atoms of the cell. Without it, the Molecule of a crystal has a space_group, and is refused in its cell. Errors:
+    voxfield.InputError; voxfield.ArgumentError for other options.
 
     >>> import os, tempfile, voxfield
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -81,11 +85,11 @@ def read_molecule(path: Any, *, log: Log | None = None, **options: Any) -> Molec
     ...     voxfield.read_molecule(path).positions
     array([[0.5, 1. , 1.5]])
     """
-    name = ffi.new("char[]", os.fspath(path).encode())
-    found = call(lib.binding_read_molecule, options, name, log=log)[0].arrays
+    result = call(lib.binding_read_molecule, options, ffi.new("char[]", path_bytes(path)), log=log)[0]
+    found = result.arrays
     texts = {name: _texts(found.get(name)) for name in ("names", "residues", "chains", "elements")}
     return Molecule(found["positions"], found["charges"], found.get("radii"), **texts,
-                    residue_numbers=found.get("residue_numbers"), cell=found.get("cell"))
+                    residue_numbers=found.get("residue_numbers"), cell=found.get("cell"), space_group=result.texts.get("space_group"))
 
 
 def _texts(characters: Any) -> list[str] | None:
@@ -141,7 +145,7 @@ def cionize(molecule: Any, points: Any = None, *, charges: Any = None, radii: An
             options["charges"] = os.fspath(charges)
         elif charges is not None or radii is not None:
             raise TypeError("charges and radii are of the file; read_molecule gives a Molecule whose arrays can be changed")
-        file = ffi.new("char[]", os.fspath(molecule).encode())
+        file = ffi.new("char[]", path_bytes(molecule))
     else:
         atoms = Molecule.of(molecule, charges, radii)
         if atoms.charges is None:
@@ -178,15 +182,32 @@ def _fill(texts: Any, atoms: Molecule, kept: list[Any]) -> None:
             continue
         if len(words) != len(atoms):
             raise ValueError(f"{name} must have {len(atoms)} texts, not {len(words)}")
-        each = [ffi.new("char[]", str(word).encode()) for word in words]
+        each = [ffi.new("char[]", _word(word, name)) for word in words]
         kept += [each, ffi.new("char *[]", each)]
         setattr(texts, name, kept[-1])
     if atoms.residue_numbers is not None:
-        numbers = np.ascontiguousarray(_arrays.host_array(atoms.residue_numbers, "residue_numbers"), np.int32)
+        numbers = _whole_numbers(atoms.residue_numbers)
         if numbers.shape != (len(atoms),):
             raise ValueError(f"residue_numbers must have the shape ({len(atoms)},), not {numbers.shape}")
         kept += [numbers, ffi.from_buffer("int32_t[]", numbers)]
         texts.residue_numbers = kept[-1]
+    if atoms.space_group:
+        kept.append(ffi.new("char[]", _word(atoms.space_group, "space_group")))
+        texts.space_group = kept[-1]
+
+
+def _word(word: Any, what: str) -> bytes:
+    """A label as C has it. h5py and arrays of the type S have bytes."""
+    return no_zeros(bytes(word) if isinstance(word, bytes) else str(word).encode(), what)
+
+
+def _whole_numbers(given: Any) -> np.ndarray[Any, Any]:
+    """Residue numbers of 32 bits; a cast alone would cut fractions and wrap larger numbers."""
+    numbers = _arrays.geometry(given, "residue_numbers", None)
+    whole = numbers.astype(np.int32) if (abs(numbers.astype(np.float64)) < 2**31).all() else None
+    if whole is None or not (whole == numbers).all():
+        raise ValueError("residue_numbers must be whole numbers of at most 32 bits")
+    return whole
 
 
 class Ions(NamedTuple):

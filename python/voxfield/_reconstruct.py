@@ -10,7 +10,7 @@ import numpy as np
 from . import _arrays
 from ._binding import ffi, lib
 from ._nufft import matrix_of
-from ._results import Log, Progress, Result, arrays_of, call
+from ._results import Log, Progress, Result, arrays_of, call, path_bytes
 from ._session import Session, warn
 
 __all__ = ["Reconstruction", "Scan", "espirit", "read_scan", "reconstruct", "write_image"]
@@ -43,7 +43,7 @@ class Reconstruction:
         """Writes the image in the format of the path's extension (.h5, .nii, .nii.gz, .mrd, .cfl), with its position and the report."""
         session = Session(None)
         try:
-            session.call(lib.binding_write_result, self._result.pointer, os.fspath(path).encode())
+            session.call(lib.binding_write_result, self._result.pointer, path_bytes(path))
         finally:
             session.close()
 
@@ -128,7 +128,7 @@ def reconstruct(kspace: Any, trajectory: Any = None, maps: Any = None, prior: st
         options["noise_map"] = "memory"
     if return_maps:
         options["save_coils"] = "memory"
-    file = os.fspath(kspace).encode() if isinstance(kspace, (str, os.PathLike)) else None
+    file = path_bytes(kspace) if isinstance(kspace, (str, os.PathLike)) else None
     if kspace is None:
         raise TypeError("kspace must be a complex array, or the path of a file, not None")
     if file is None:
@@ -228,7 +228,7 @@ def read_scan(path: Any, *, log: Log | None = None, **options: Any) -> Scan:
     >>> scan = voxfield.read_scan("data/shepp_logan_2d.h5")                     # doctest: +SKIP
     >>> voxfield.reconstruct(scan.data[0], scan.trajectory[0], shape=scan.shape)  # doctest: +SKIP
     """
-    name = ffi.new("char[]", os.fspath(path).encode())
+    name = ffi.new("char[]", path_bytes(path))
     result, said = call(lib.binding_read_scan, options, name, log=log)
     return Scan(result, said)
 
@@ -254,7 +254,7 @@ def write_image(path: Any, image: Any, voxel_mm: Sequence[float] = (1.0, 1.0, 1.
         raise ValueError("voxel_mm must be 3 numbers, along x, y, z")
     session = Session(None)
     try:
-        session.call(lib.binding_write_image, arrays, sizes, os.fspath(path).encode())
+        session.call(lib.binding_write_image, arrays, sizes, path_bytes(path))
     finally:
         session.close()
         del kept

@@ -1,6 +1,7 @@
 """Calls of the programs: options by name, listeners, results."""
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any, Callable, Iterable, Mapping
 
@@ -39,7 +40,23 @@ class Result:
             self.arrays[name] = np.frombuffer(ffi.buffer(view.data, size), dtype).reshape(shape).copy() if size else np.zeros(shape, dtype)
 
 
+def no_zeros(text: bytes, what: str) -> bytes:
+    """A text for C, which would end at a zero byte."""
+    if b"\0" in text:
+        raise ValueError(f"{what} {text!r} has a zero byte")
+    return text
+
+
+def path_bytes(path: Any) -> bytes:
+    """The name of a file as the system has it; bytes and names that are not UTF-8, too."""
+    return no_zeros(os.fsencode(path), "the path")
+
+
 _REPEATED = {"place", "select", "minus", "solvent_map"}
+
+
+def _value(name: str, value: Any) -> bytes:
+    return no_zeros(os.fsencode(value) if isinstance(value, (str, os.PathLike)) else str(value).encode(), f"the option {name}")
 
 
 def options_of(options: Mapping[str, Any]) -> list[bytes | None]:
@@ -51,15 +68,15 @@ def options_of(options: Mapping[str, Any]) -> list[bytes | None]:
             continue
         if name in _REPEATED and not isinstance(value, str) and isinstance(value, Iterable):
             for each in value:
-                words += [name.replace("_", "-").encode(), str(each).encode()]
+                words += [name.replace("_", "-").encode(), _value(name, each)]
             continue
         words.append(name.replace("_", "-").encode())
         if value is True:
             words.append(None)
         elif isinstance(value, str) or not isinstance(value, Iterable):
-            words.append(str(value).encode())
+            words.append(_value(name, value))
         else:
-            words.append(",".join(str(v) for v in value).encode())
+            words.append(_value(name, ",".join(str(v) for v in value)))
     return words
 
 

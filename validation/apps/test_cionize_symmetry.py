@@ -111,7 +111,14 @@ def test_without_the_option_a_group_is_rejected(_):
     refuse(3, ["listed.pqr", *advice], "bare.pqr", "--cell", "listed.pqr")
     make("listed.pqr", "--cell", "40,40,40", "--dry-run")  # another cell than the crystal's
     make("listed.pqr", "--dry-run")  # in free space
-    make("bare.pqr", "--cell", "40,40,40", "--symmetry", "expand", "--dry-run")  # no group: nothing to do
+    refuse(3, ["listed.pqr", "not that of the crystal", "P 21 21 21", "--cell input"], "listed.pqr", "--cell", "40,40,40", "--symmetry",
+           "expand")
+    write("unnamed.pqr", atoms, cryst1(""))
+    said = make("unnamed.pqr", "--cell", "input", "--symmetry", "expand", "--dry-run").err
+    assert "unnamed.pqr: no space group is stated, so --symmetry expand adds no atoms" in said, said
+    write("stated.pqr", atoms, cryst1("P 1"))
+    assert "space group" not in make("stated.pqr", "--cell", "input", "--symmetry", "expand", "--dry-run").err
+    assert "no space group" in make("bare.pqr", "--cell", "40,40,40", "--symmetry", "expand", "--dry-run").err
     refuse(2, ["--symmetry", "--cell"], "listed.pqr", "--symmetry", "expand")
     refuse(2, ["--symmetry expand", "--trajectory"], "listed.pqr", "--cell", "input", "--symmetry", "expand", "--trajectory", "a.dcd")
 

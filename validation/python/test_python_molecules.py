@@ -35,6 +35,76 @@ def test_molecules():
     refuses(voxfield.InputError, "nothing.pqr", voxfield.read_molecule, "nothing.pqr")
 
 
+def write_crystal(path, head):
+    """Three atoms in a triclinic cell, as pdb2pqr and others write PQR files; returns their positions and charges."""
+    atoms, charges = np.array([[1.0, 2, 3], [4, 2, 5], [3, 6, 2]]), np.array([0.5, -0.75, 0.25])
+    cell = "CRYST1   18.000   20.000   22.000  80.00  95.00 110.00 "
+    path.write_text(head + cell + "".join(["P -1\n"] + [f"ATOM {n} C{n} LIG A {n} {x:.3f} {y:.3f} {z:.3f} {q:.3f} 1.5\n" for n, ((x, y, z), q) in
+                                                       enumerate(zip(atoms, charges), 1)]), encoding="ascii")
+    return atoms, charges
+
+
+def test_crystals():
+    """The asymmetric unit alone has another potential in the cell than the crystal, so arrays must not lose what the file says."""
+    box, points = [18, 20, 22, 80, 95, 110], generator(2).uniform(0, 18, (20, 3))
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "crystal.pqr")
+        atoms, charges = write_crystal(path, "")
+        unit = voxfield.read_molecule(path)
+        whole, same = voxfield.read_molecule(path, symmetry="expand"), voxfield.read_molecule(path, symmetry="none")
+        asked = "asymmetric unit of a crystal (space group P -1)"
+        for cell in ("input", box):
+            refuses(voxfield.InputError, asked, voxfield.cionize, unit, points, cell=cell)
+        refuses(ValueError, asked, voxfield.potential_at, points, unit, cell=box)
+        refuses(ValueError, asked, voxfield.potential, unit, cell=unit.cell)
+        refuses(ValueError, "expand is for files", voxfield.cionize, unit, points, cell="input", symmetry="expand")
+        refuses(ValueError, "option select: a molecule is read with", voxfield.read_molecule, path, select="name C1")
+        path.write_text(path.read_text(encoding="ascii").split("\n", 1)[1], encoding="ascii")
+        refuses(voxfield.InputError, "no periodic cell", voxfield.read_molecule, path, symmetry="expand")
+        copies = "".join(f"REMARK 350\nMTRIX{row}   2{-1.0 * (row == 1):10.6f}{-1.0 * (row == 2):10.6f}{-1.0 * (row == 3):10.6f}{9.0:15.5f}\n"
+                         for row in (1, 2, 3))
+        write_crystal(path, copies)
+        path.write_text(path.read_text(encoding="ascii").replace("P -1", "P 1"), encoding="ascii")
+        refuses(voxfield.InputError, "asymmetric unit", voxfield.cionize, voxfield.read_molecule(path), points, cell="input")
+        refuses(voxfield.InputError, "non-crystallographic", voxfield.read_molecule, path, symmetry="expand")
+    # All atoms of the cell: x and -x. Both sums are exact to 1e-9 of the rms potential.
+    both = voxfield.potential_at(points, np.concatenate([atoms, -atoms]), np.concatenate([charges, charges]), 1e-9, box)
+    one = voxfield.potential_at(points, atoms, charges, 1e-9, box)
+    assert (len(unit), len(whole), len(same)) == (3, 6, 3) and (unit.space_group, whole.space_group, same.space_group) == ("P -1", None, None)
+    for molecule, truth in ((whole, both), (same, one)):
+        assert off(voxfield.cionize(molecule, points, cell="input", accuracy=1e-9).arrays["potential"], truth) < 1e-7
+        assert off(voxfield.potential_at(points, molecule, accuracy=1e-9, cell=molecule.cell), truth) < 1e-7
+    assert off(both, one) > 0.1
+    # Free space has no copies.
+    assert off(voxfield.cionize(unit, points).arrays["potential"], voxfield.potential_at(points, atoms, charges)) < 1e-12
+
+
+def test_labels():
+    """Labels as files of h5py and arrays of the type S have them mean what texts mean: ions find water by them."""
+    corners = np.stack(np.meshgrid(*[[1.0, 7, 13, 19]] * 3, indexing="ij"), -1).reshape(-1, 3)
+    atoms = (corners[:, None] + [[0, 0, 0], [0.96, 0, 0], [-0.24, 0.93, 0]]).reshape(-1, 3)
+    names, charges, numbers = ["OW", "HW1", "HW2"] * 64, [-0.834, 0.417, 0.417] * 64, np.repeat(np.arange(64), 3)
+
+    def place(names, residues, numbers):
+        molecule = voxfield.Molecule(np.concatenate([atoms, [[10.0, 10, 10]]]), charges + [2.0], names=names, residues=residues,
+                                     residue_numbers=numbers)
+        return voxfield.place_ions(molecule, "CLA:2", ion_solute=3, ion_ion=5, cell="24,24,24", spacing=2)
+
+    names, residues, numbers = names + ["ZN"], ["SOL"] * 192 + ["ZN"], np.append(numbers, 64)
+    truth = place(names, residues, numbers)
+    assert truth.report["water"]["molecules"] == 64
+    for kind in (np.dtype("S"), np.dtype("U"), object):
+        found = place(np.array(names, kind), np.array(residues, kind), numbers.astype(float))
+        assert np.array_equal(found.positions, truth.positions) and found.report["water"] == truth.report["water"], kind
+    for wrong in (numbers + 0.5, numbers + 2**32, numbers * 1e9):
+        refuses(ValueError, "whole numbers of at most 32 bits", place, names, residues, wrong)
+    refuses(ValueError, "NaN", place, names, residues, numbers * np.nan)
+    refuses(ValueError, "zero byte", place, [name + "\0" for name in names], residues, numbers)
+    refuses(ValueError, "zero byte", voxfield.read_molecule, "a\0b")
+    refuses(ValueError, "has a zero byte", voxfield.cionize, atoms, charges=charges, select="all\0none")
+    assert len(voxfield.read_molecule(os.fsencode(SALT))) == len(voxfield.read_molecule(SALT))
+
+
 def test_the_bits_of_the_program():
     import h5py
 

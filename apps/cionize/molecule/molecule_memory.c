@@ -110,6 +110,8 @@ vf_status read_molecule_memory(vf_context *ctx, const vf_molecule *g, molecule *
         has_cell |= g->cell[n] != 0;
     if (has_cell)
         cell_take_crystal(&m->cell, g->cell);
+    if (g->space_group)
+        cell_take_group(&m->cell, (text_piece){g->space_group, strlen(g->space_group)});
     VF_TRY(status, check_positions(ctx, molecule_memory_name, m, NULL));
     if (status == VF_OK)
         warn_of_cut_names(ctx, molecule_memory_name, m);
