@@ -73,6 +73,9 @@ def test_formats(_):
         "plain.txt": "".join(f"{x} {y} {z}\n" for x, y, z in points),
         "tabs.dat": "# comment\n\n" + "".join(f"{x}\t{y}\t{z}\tmore\n" for x, y, z in points),
         "header.csv": "name,z,x,y\n" + "".join(f'"a b",{z},{x},{y}\n' for x, y, z in points),
+        "commented.txt": "# x y z q\n" + "".join(f"{x} {y} {z} 0.5\n" for x, y, z in points),
+        "words.txt": "# sites of water, y before z\n" + "".join(f"{x} {y} {z}\n" for x, y, z in points),
+        "numbered.txt": "n x_A y_A z_A\n" + "".join(f"{n} {x} {y} {z}\n" for n, (x, y, z) in enumerate(points)),
         "titles.csv": "first;second;third\r\n" + "".join(f"{x}; {y}; {z}\r\n" for x, y, z in points),
         "units.csv": "site,x (A),y (A),z (A)\n" + "".join(f"ASP 25,{x},{y},{z}\n" for x, y, z in points),
         "sites.csv": "site;note;x;y;z\n" + "".join(f"ASP 25;1,5;{x};{y};{z}\n" for x, y, z in points),
@@ -334,9 +337,18 @@ def test_refusals(_):
                                  ("1 2 3\n4 5\n", 2, "no z coordinate"), ("1 2 3\n4 x 6\n", 2, "'x'"), ("1 2 nan\n", 1, "nan"),
                                  ("a b c\nd e f\n", 2, "'d'"), ("x,y,w\n1,2,3\n", 1, "header"), ("1 2 1e9\n", 1, "farther"),
                                  ("x,x,y,z\n1,2,3,4\n", 1, "header"), ("x,x,z\n1,2,3\n", 1, "header"), ("1 2 inf\n", 1, "inf"), ("nan nan nan\n1 2 3\n", 1, "nan"),
-                                 ("O 1 2 3\nO 4 5 6\n", 1, "'O'"), ('"1 2 3\n', 1, "coordinate")):
+                                 ("O 1 2 3\nO 4 5 6\n", 1, "'O'"), ('"1 2 3\n', 1, "coordinate"),
+                                 ("x_nm,y_nm,z_nm\n1,2,3\n", 1, "other than angstrom"), ("pos.x (nm);b;c\n1;2;3\n", 1, "other than angstrom"),
+                                 ("a/bohr b/bohr c/bohr\n1 2 3\n", 1, "other than angstrom"),
+                                 ("# i x y z\n7 1 2 3\n", 1, "a comment names columns"), ("#z y x\n1 2 3\n", 1, "a comment names columns"),
+                                 ("# x (nm), y (nm), z (nm)\n1, 2, 3\n", 1, "a comment names columns"),
+                                 ("#\n1 7 2 3\n2 4 5 6\n", 2, "the first column counts"), ("0,7.5,2,3\n1,4,5,6\n", 1, "the first column counts"),
+                                 ("1 7.5 2 3\n", 1, "the first column counts")):
         pathlib.Path("p.csv").write_text(content, encoding="ascii")
         refuse(3, [f"p.csv:{line}:", words], "dipole.pqr", "--points", "p.csv")
+    for content in ("1 2 3 4\n", "1 7 2 3\n3 4 5 6\n", "1.0 7 2 3\n2.0 4 5 6\n", "1 2 3\n2 3 4\n", "# i x y z\n1 2 3\n", "a b c\n1 2 3\n"):
+        pathlib.Path("p.csv").write_text(content, encoding="ascii")
+        make("dipole.pqr", "--points", "p.csv", "--points-out", "good.csv")
     for content, words in (("", "empty"), ("# nothing\n", "no points"), ("x y z\n", "no points")):
         pathlib.Path("p.csv").write_text(content, encoding="ascii")
         refuse(3, ["p.csv", words], "dipole.pqr", "--points", "p.csv")

@@ -1,5 +1,6 @@
 /* Points from files: text in columns, .xyz, the positions of a molecule's atoms, HDF5. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -113,40 +114,83 @@ static bool same_word(text_piece word, const char *name)
     return word.size == strlen(name) && strncasecmp(word.at, name, word.size) == 0;
 }
 
+static bool one_of(text_piece word, const char *const *names)
+{
+    while (*names && !same_word(word, *names))
+        names++;
+    return *names;
+}
+
+/* What stands behind the last blank, underscore, slash or bracket of a title, without brackets behind; empty: nothing does. */
+static text_piece unit_of(text_piece word)
+{
+    const char *const end = word.at + word.size, *from = end, *stop = end;
+    while (from > word.at && !strchr(" \t_/([", from[-1]))
+        from--;
+    while (stop > from && (stop[-1] == ')' || stop[-1] == ']'))
+        stop--;
+    return (text_piece){from, from > word.at ? (size_t)(stop - from) : 0};
+}
+
+static bool has_foreign_unit(text_piece word)
+{
+    static const char *const foreign[] = {"nm",   "nanometer", "nanometre", "pm", "um", "mm",
+                                          "bohr", "au",        "a.u.",      "a0", NULL};
+    return one_of(unit_of(word), foreign);
+}
+
 /* Whether a title is that of an axis: "x", "x (A)", "x [angstrom]". *foreign: it has another unit, such as "x (nm)". */
 static bool is_axis_title(text_piece word, char axis, bool *foreign)
 {
-    static const char *const units[] = {"(A)", "[A]", "(angstrom)", "[angstrom]", "(\xc3\x85)", "[\xc3\x85]"};
+    static const char *const units[] = {"(A)",        "[A]", "(angstrom)", "[angstrom]", "(\xc3\x85)",
+                                        "[\xc3\x85]", "_A",  "_angstrom",  NULL};
     if (word.size == 0 || (word.at[0] | 0x20) != axis)
         return false;
     text_piece unit = {word.at + 1, word.size - 1};
     while (unit.size > 0 && is_blank(*unit.at))
         unit.at++, unit.size--;
-    bool known = unit.size == 0 && word.size == 1;
-    for (size_t n = 0; n < sizeof units / sizeof *units; n++)
-        known |= same_word(unit, units[n]);
-    *foreign |= !known && unit.size > 0 && (*unit.at == '(' || *unit.at == '[');
+    const bool known = word.size == 1 || one_of(unit, units);
+    *foreign |= !known && unit.size > 0 && (*unit.at == '(' || *unit.at == '[' || has_foreign_unit(word));
     return known;
+}
+
+/* Where titles name x, y and z, and how often; whether one of these has another unit. */
+typedef struct axis_titles {
+    int at[3], found[3];
+    bool foreign;
+} axis_titles;
+
+static axis_titles find_axes(int words, const text_piece word[MOST_COLUMNS])
+{
+    axis_titles t = {0};
+    for (int w = 0; w < words; w++)
+        for (int a = 0; a < 3; a++)
+            if (is_axis_title(word[w], (char)('x' + a), &t.foreign)) {
+                t.at[a] = w;
+                t.found[a]++;
+            }
+    return t;
+}
+
+static bool each_once(const axis_titles *t)
+{
+    return t->found[0] == 1 && t->found[1] == 1 && t->found[2] == 1;
 }
 
 /* A header: where its columns x, y and z are, or the only three. NULL, or what is wrong with it. */
 static const char *take_header(int words, const text_piece word[MOST_COLUMNS], int column[3])
 {
-    int found[3] = {0}, at[3] = {0};
-    bool foreign = false;
-    for (int w = 0; w < words; w++)
-        for (int a = 0; a < 3; a++)
-            if (is_axis_title(word[w], (char)('x' + a), &foreign)) {
-                at[a] = w;
-                found[a]++;
-            }
-    if (foreign)
+    axis_titles t = find_axes(words, word);
+    const bool none = t.found[0] == 0 && t.found[1] == 0 && t.found[2] == 0;
+    for (int w = 0; none && words == 3 && w < words; w++)
+        t.foreign |= has_foreign_unit(word[w]);
+    if (t.foreign)
         return "a coordinate in the header has a unit other than angstrom, (A); convert it to angstrom";
-    if (found[0] == 1 && found[1] == 1 && found[2] == 1) {
-        memcpy(column, at, sizeof at);
+    if (each_once(&t)) {
+        memcpy(column, t.at, sizeof t.at);
         return NULL;
     }
-    if (found[0] != 0 || found[1] != 0 || found[2] != 0)
+    if (!none)
         return "the header names some of the columns x, y, z, or one twice; name each once, or none";
     return words > 3 ? "the header names more than three columns, none of them x, y or z; name these three" : NULL;
 }
@@ -168,15 +212,75 @@ static bool is_title(const point_reader *r, int words, const text_piece word[MOS
     return letters;
 }
 
+/* What lines without titles tell of their columns. */
+typedef struct untitled {
+    int64_t comment; /* the line of the last comment before the points; 0: none */
+    int comment_words;
+    axis_titles titles; /* of that comment, which may name the columns, as numpy.savetxt writes them */
+    int64_t first;      /* the line of the first point */
+    int64_t start;      /* the whole number there, 0 or 1 */
+    bool counts;        /* the first of more than three columns counts the lines */
+    bool decimals;      /* another one has a decimal point */
+} untitled;
+
+static void take_comment(const point_reader *r, text_piece line, untitled *u)
+{
+    text_piece word[MOST_COLUMNS], rest = line;
+    while (rest.size > 0 && (is_blank(*rest.at) || *rest.at == '#'))
+        rest.at++, rest.size--;
+    u->comment = r->lines.line;
+    u->comment_words = split(rest, separator_of(rest, ' '), word);
+    u->titles = find_axes(u->comment_words, word);
+}
+
+static void count_line(const point_reader *r, int words, const text_piece word[MOST_COLUMNS], untitled *u)
+{
+    char number[24];
+    if (r->out->count == 0) {
+        u->first = r->lines.line;
+        u->start = same_word(word[0], "1");
+        u->counts = words > 3;
+    }
+    snprintf(number, sizeof number, "%lld", (long long)(u->start + r->out->count));
+    u->counts = u->counts && words > 3 && same_word(word[0], number);
+    for (int w = 1; w < words && w < 4; w++)
+        u->decimals |= memchr(word[w].at, '.', word[w].size) != NULL;
+}
+
+/* Comments that name other columns than the first three, if they name as many as there are. */
+static vf_status check_comment(const point_reader *r, int words, const untitled *u)
+{
+    const bool in_order = u->titles.at[0] == 0 && u->titles.at[1] == 1 && u->titles.at[2] == 2;
+    if (u->comment == 0 || u->comment_words != words || (!u->titles.foreign && (in_order || !each_once(&u->titles))))
+        return VF_OK;
+    return text_fail(
+        r->ctx, r->name, u->comment,
+        "a comment names columns other than x, y and z in angstrom; remove its # to make it the titles, and "
+        "convert other units");
+}
+
+static vf_status check_counting(const point_reader *r, const untitled *u)
+{
+    if (!u->counts || (r->out->count == 1 && !u->decimals))
+        return VF_OK;
+    return text_fail(
+        r->ctx, r->name, u->first,
+        "the first column counts the lines, so it may not be x; give the columns titles (x, y and z), or only "
+        "three columns");
+}
+
 static vf_status read_columns(point_reader *r)
 {
     int column[3] = {0, 1, 2};
     bool headed = false;
     char otherwise = ' '; /* tabs may be aligned, with blanks beside them, unless the titles are between tabs */
     text_piece line, word[MOST_COLUMNS];
+    untitled u = {0};
     vf_status status = VF_OK;
     while (status == VF_OK && text_next_line(&r->lines, &line)) {
         const int words = split(line, separator_of(line, otherwise), word);
+        if (words > 0 && word[0].size > 0 && word[0].at[0] == '#' && r->out->count == 0)
+            take_comment(r, line, &u);
         if (words == 0 || (word[0].size > 0 && word[0].at[0] == '#'))
             continue;
         if (!headed && r->out->count == 0 && is_title(r, words, word)) {
@@ -188,11 +292,14 @@ static vf_status read_columns(point_reader *r)
                 status = text_fail(r->ctx, r->name, r->lines.line, "%s", why);
             continue;
         }
-        status = take_words(r, words, word, column);
+        if (!headed && r->out->count == 0)
+            status = check_comment(r, words, &u);
+        count_line(r, words, word, &u);
+        VF_TRY(status, take_words(r, words, word, column));
         if (r->lines.line % 4096 == 0 && vf_cancelled(r->ctx))
             status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
     }
-    return status;
+    return status == VF_OK && !headed ? check_counting(r, &u) : status;
 }
 
 /* The columns of the position in extended XYZ, whose title has Properties=species:S:1:pos:R:3: name, type and number of
