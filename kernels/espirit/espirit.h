@@ -52,7 +52,7 @@ typedef struct vf_espirit_quality {
     int virtual_coils;   /* number used: principal components above the noise, at most 16 (12 in 3D) */
     double sigma;        /* given, or estimated */
     double explained;    /* share of the block's energy, without noise, that the eigenvectors (one per set) explain
-                          * where their eigenvalue is above 0.95 */
+                          * where their eigenvalue is above 0.95 or a signal is certain */
     double second_share; /* share of that energy at voxels whose second eigenvalue is above 0.98 */
 } vf_espirit_quality;
 
@@ -62,14 +62,16 @@ enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL
 /* `maps` [set][coil][z][y][x], complex of floats. The sum over coils of |s|^2 is w(eigenvalue), which rises smoothly
  * from 0 at 0.94 to 1 at 0.99: w = 3 t^2 - 2 t^3, t = (eigenvalue - 0.94) / 0.05. If x is the solution with such maps,
  * w^(1/2) x is the image with even intensity. The weaker the evidence for a signal, the more of it a prior removes
- * (soft SENSE: Uecker et al., Proc. ISMRM 21 (2013) 127). The phase is relative to the first principal component of the
- * coils' data. Two maps s_1 and s_2 factor w(G) = s_1 s_1^H + s_2 s_2^H. They are not the eigenvectors, which may turn
- * from voxel to voxel where both eigenvalues are near 1. Instead, s_1 is along w(G) e, where e is the first principal
- * component, and the second component of s_2 is positive. Both maps are as smooth as w(G), except around voxels where
- * w(G) e or the second component of s_2 vanishes: phases turn there. Where the second eigenvalue is below 0.94, s_2 = 0
- * and s_1 is as with one set.
+ * (soft SENSE: Uecker et al., Proc. ISMRM 21 (2013) 127). But the eigenvalue falls in bright parts of the object, too,
+ * if the block is noisy or ends close to its strongest samples. So where images of the block show a signal for certain
+ * (espirit_steady.c), w of the first map is 1 whatever the eigenvalue, and in between if it is certain in part. The
+ * phase is relative to the first principal component of the coils' data. Two maps s_1 and s_2 factor w(G) = s_1 s_1^H +
+ * s_2 s_2^H. They are not the eigenvectors, which may turn from voxel to voxel where both eigenvalues are near 1.
+ * Instead, s_1 is along w(G) e, where e is the first principal component, and the second component of s_2 is positive.
+ * Both maps are as smooth as w(G), except around voxels where w(G) e or the second component of s_2 vanishes: phases
+ * turn there. Where the second eigenvalue is below 0.94, s_2 = 0 and s_1 is as with one set.
  *
- * `eigenvalue` [set][z][y][x] in [0, 1 + rounding]; may be NULL. Those below 0.9, which no map depends on, may be too
+ * `eigenvalue` [set][z][y][x] in [0, 1 + rounding]; may be NULL. Those below 0.9 may be too
  * low. `maps` and `eigenvalue` have room for `sets` sets; the function does not write sets that it does not make. Scaling
  * the data changes only rounding. The result has the same bits for any number of threads. Working memory is about 16 n^2
  * bytes, where n = virtual coils x points of a patch, at most 15 MB; and 48 bytes a sample and virtual coil, 8 MB of 24^3.

@@ -28,9 +28,12 @@ typedef struct espirit {
     int span[3];           /* 2 width - 1: differences of offsets */
     int spans;             /* their product */
     float *filter;         /* [v][v'][dz][dy][dx][re, im] of G */
-    float *steady;         /* [field][z][y][x] on the block's grid, fields as in espirit_steady.c and the share of the
-                            * eigenvectors beside them; NULL: eigenvectors alone */
+    float *steady;         /* [ESPIRIT_FIELDS][z][y][x] on the block's grid: real and imaginary parts of the steady
+                            * directions, the share of the eigenvectors beside them, and how certain a signal is, 0 to 1;
+                            * with two sets of maps only the last. NULL: eigenvectors alone, nothing is certain */
 } espirit;
+
+#define ESPIRIT_FIELDS(e) (2 * (e)->coils + 2)
 
 /* Makes A, the Gram matrix of all patches; then sigma, if it is unknown. */
 VF_MUST_CHECK vf_status espirit_gram(espirit *e);
@@ -41,21 +44,23 @@ VF_MUST_CHECK vf_status espirit_projector(espirit *e);
  * `share`: this call's share of the work, for progress. */
 VF_MUST_CHECK vf_status espirit_voxels(const espirit *e, const int64_t matrix[3], int sets, bool expand,
                                        float complex *vectors, float *eigenvalue, double share);
-/* Sets the members of `quality` that follow from maps at the block's own resolution: sets, explained, second_share; and for one
- * set e->steady. */
+/* Sets the members of `quality` that follow from maps at the block's own resolution: sets, explained, second_share; and
+ * e->steady. */
 VF_MUST_CHECK vf_status espirit_explained(espirit *e, vf_espirit_quality *quality);
 /* Makes e->steady from `vectors` [coil][z][y][x] and `eigenvalue` on the block's grid. */
-VF_MUST_CHECK vf_status espirit_steady(espirit *e, const float complex *vectors, const float *eigenvalue);
+VF_MUST_CHECK vf_status espirit_steady(espirit *e, int sets, const float complex *vectors, const float *eigenvalue);
 /* k-space of the virtual coils on the block's grid to images, unitary. */
 void espirit_transform(const espirit *e, double complex *data);
 /* The least truncation, relative to the largest eigenvalue of A. */
 double espirit_truncation(const espirit *e);
 
-/* w of espirit.h. A wider range would slow solvers down, because only the prior determines faint voxels. */
-static inline float espirit_weight(float eigenvalue)
+/* w of espirit.h, where a signal is certain to `sure`. A wider range would slow solvers down, because only the prior
+ * determines faint voxels. */
+static inline float espirit_weight(float eigenvalue, float sure)
 {
     const float faint = 0.94f, full = 0.99f, t = fminf(fmaxf((eigenvalue - faint) / (full - faint), 0), 1);
-    return t * t * (3 - 2 * t);
+    const float own = t * t * (3 - 2 * t);
+    return own + sure * (1 - own);
 }
 
 static inline void espirit_tell(const espirit *e, double more)

@@ -48,41 +48,43 @@ void espirit_transform(const espirit *e, double complex *data)
         transform(e, data + v * e->samples);
 }
 
-/* A first or second map exists at a voxel if its eigenvalue is above these. */
-static const float FIRST = 0.95f, SECOND = 0.98f;
+/* A first or second map exists at a voxel if its eigenvalue is above these, or if there is a signal for certain. */
+static const float FIRST = 0.95f, SECOND = 0.98f, CERTAIN = 0.9f;
 
 static double square(double complex z)
 {
     return creal(z) * creal(z) + cimag(z) * cimag(z);
 }
 
-/* Sums over voxels: the energy in the virtual coils, the part that the maps explain, and the energy where two maps
- * exist. */
-static void compare(const espirit *e, const double complex *images, const float complex *vectors,
-                    const float *eigenvalue, vf_espirit_quality *quality)
+/* The energy in the virtual coils where two maps exist, and what follows from it. */
+static void count_sets(const espirit *e, const double complex *images, const float *eigenvalue,
+                       vf_espirit_quality *quality)
 {
-    double explained[2] = {0}, twofold = 0;
-    for (int64_t i = 0; i < e->samples; i++) {
-        double own = 0;
-        double complex dot[2] = {0};
-        for (int v = 0; v < e->coils; v++) {
-            const double complex y = images[v * e->samples + i];
-            own += square(y);
-            for (int s = 0; s < 2; s++) {
-                const double complex u = vectors[(s * e->coils + v) * e->samples + i];
-                dot[s] += conj(u) * y;
-            }
-        }
-        for (int s = 0; s < 2; s++)
-            explained[s] += eigenvalue[s * e->samples + i] > FIRST ? square(dot[s]) : 0;
-        twofold += e->coils > 1 && eigenvalue[e->samples + i] > SECOND ? own : 0;
-    }
-    const double noise = e->sigma * e->sigma * (double)e->samples;
-    const double signal = e->energy - noise * e->task->coils;
+    double twofold = 0;
+    for (int64_t i = 0; i < e->samples && e->coils > 1; i++)
+        for (int v = 0; v < e->coils && eigenvalue[e->samples + i] > SECOND; v++)
+            twofold += square(images[v * e->samples + i]);
     quality->second_share = twofold / e->energy;
     quality->sets = e->task->sets > 1 && quality->second_share >= e->task->least_share ? 2 : 1;
-    const double both = quality->sets > 1 ? explained[0] + explained[1] - 2 * noise : explained[0] - noise;
-    quality->explained = signal > 0 ? fmin(1, fmax(0, both / signal)) : 0;
+}
+
+/* The share of the virtual coils' energy that the maps explain. */
+static double explained_share(const espirit *e, const double complex *images, const float complex *vectors,
+                              const float *eigenvalue, int sets)
+{
+    const float *sure = e->steady ? e->steady + (ESPIRIT_FIELDS(e) - 1) * e->samples : NULL;
+    const double noise = e->sigma * e->sigma * (double)e->samples;
+    const double signal = e->energy - noise * e->task->coils;
+    double explained = -noise * sets;
+    for (int64_t i = 0; i < e->samples; i++)
+        for (int s = 0; s < sets; s++) {
+            double complex dot = 0;
+            for (int v = 0; v < e->coils; v++)
+                dot += conj((double complex)vectors[(s * e->coils + v) * e->samples + i]) * images[v * e->samples + i];
+            const bool exists = eigenvalue[s * e->samples + i] > FIRST || (s == 0 && sure && sure[i] > CERTAIN);
+            explained += exists ? square(dot) : 0;
+        }
+    return signal > 0 ? fmin(1, fmax(0, explained / signal)) : 0;
 }
 
 vf_status espirit_explained(espirit *e, vf_espirit_quality *quality)
@@ -98,10 +100,12 @@ vf_status espirit_explained(espirit *e, vf_espirit_quality *quality)
     if (status == VF_OK) {
         memcpy(images, e->block, count * sizeof *images);
         espirit_transform(e, images);
-        compare(e, images, vectors, eigenvalue, quality);
+        count_sets(e, images, eigenvalue, quality);
     }
-    if (status == VF_OK && quality->sets == 1 && e->coils > 1)
-        status = espirit_steady(e, vectors, eigenvalue);
+    if (status == VF_OK && e->coils > 1)
+        status = espirit_steady(e, quality->sets, vectors, eigenvalue);
+    if (status == VF_OK)
+        quality->explained = explained_share(e, images, vectors, eigenvalue, quality->sets);
     free(images);
     free(vectors);
     free(eigenvalue);

@@ -7,7 +7,11 @@
  * where d are the eigenvectors with the phase of espirit.h, w is the weight of their eigenvalue, and e the energy along d in the
  * block's images, windowed (a sharp edge of k-space would spread signal over the image). e_0 is far above noise and errors: where
  * e is as much, the D of neighbours count as much as d. q is smaller where a second eigenvalue is near 1, too. Solved by conjugate
- * gradients with the diagonal as preconditioner, for all virtual coils together. */
+ * gradients with the diagonal as preconditioner, for all virtual coils together.
+ *
+ * The same images tell where there is a signal for certain, whatever the eigenvalue: where the block ends close to the strongest
+ * samples, few patches have these at one of their sides, so G's eigenvalue is below 1 in bright parts of the object, too. The
+ * eigenvectors are right there, and maps that faded would leave a hole in the image. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +26,13 @@
  * parts far from bright ones keep their own directions. If the object fills the field of view, faint voxels show nothing: the
  * second term is at most ABOVE_ERRORS times `truncation` times the energy that BRIGHT of the voxels exceed. */
 static const double ABOVE_NOISE = 20, ABOVE_FAINT = 600, FAINT = 0.05, ABOVE_ERRORS = 100, BRIGHT = 0.01;
+/* Levels of windows: Hann's for directions; for what is certain Hamming's, which keeps more of strong samples at the block's end. */
+static const double HANN = 0.5, HAMMING = 0.54;
+/* A signal is certain from SURE of the energy that BRIGHT of the voxels exceed, where at most a tenth of that lies beside d, as it
+ * would where two parts of the object fall on one voxel, and which is twice ABOVE_NOISE times the noise's. It is doubtful below
+ * DOUBTFUL, or with a fifth beside d, or with half of that above the noise. What the window and errors of the data leave in the air
+ * is a hundredth of a bright voxel's energy, or less. */
+static const double SURE = 0.04, DOUBTFUL = 0.01, BESIDE = 0.1, MOST_BESIDE = 0.2;
 /* Of q: the problem has one solution, and single precision is enough for it. */
 static const double LEAST = 1e-6, MOST = 1e4;
 /* Conjugate gradients end at this residual, in the norm of the preconditioner. */
@@ -124,70 +135,102 @@ static void solve(const problem *a)
     }
 }
 
-/* The block's images, windowed by Hann's function; *noise: what it leaves of the noise's variance in a voxel. */
-static double complex *windowed_images(const espirit *e, double *noise)
+/* The block's images, windowed by level + (1 - level) cos, 1 in the middle; *noise: what that leaves of the noise's variance in a
+ * voxel. */
+static double complex *windowed_images(const espirit *e, double level, double *noise)
 {
     const int64_t *n = e->task->block;
     const size_t count = (size_t)e->coils * (size_t)e->samples;
     double complex *images = malloc(count * sizeof *images);
-    double hann[3][64] = {{0}};
+    double window[3][64] = {{0}};
     *noise = 1;
     for (int axis = 0; axis < 3; axis++) {
         double sum = 0;
         for (int64_t k = 0; k < n[axis]; k++) {
-            hann[axis][k] = n[axis] > 1 ? 0.5 + 0.5 * cos(2 * M_PI * (double)(k - n[axis] / 2) / (double)n[axis]) : 1;
-            sum += hann[axis][k] * hann[axis][k];
+            const double turn = 2 * M_PI * (double)(k - n[axis] / 2) / (double)n[axis];
+            window[axis][k] = n[axis] > 1 ? level + (1 - level) * cos(turn) : 1;
+            sum += window[axis][k] * window[axis][k];
         }
         *noise *= sum / (double)n[axis];
     }
     for (size_t j = 0; images && j < count; j++) {
         const int64_t i = (int64_t)j % e->samples;
-        images[j] = e->block[j] * hann[0][i % n[0]] * hann[1][i / n[0] % n[1]] * hann[2][i / n[0] / n[1]];
+        images[j] = e->block[j] * window[0][i % n[0]] * window[1][i / n[0] % n[1]] * window[2][i / n[0] / n[1]];
     }
     if (images)
         espirit_transform(e, images);
     return images;
 }
 
-/* e_0 for `energy`, which is reordered; *certain: the energy from which on a voxel has its own direction. */
-static double least_energy(const espirit *e, double noise, double *energy, double *certain)
+/* Of the windowed images: the energy along d at each voxel, and how certain a signal is. */
+typedef struct signal {
+    double *energy; /* [voxel] */
+    double *sorted; /* the same in another order */
+    float *sure;    /* [voxel]; may be NULL */
+    double bright;  /* the energy that BRIGHT of the voxels exceed */
+    double noise;   /* what the window leaves of the noise's variance in a voxel */
+} signal;
+
+/* e_0; *certain: the energy from which on a voxel has its own direction. */
+static double least_energy(const espirit *e, const signal *s, double *certain)
 {
-    const int64_t voxels = e->samples;
-    const double bright = vf_host_select(voxels, energy, voxels - 1 - (int64_t)(BRIGHT * (double)voxels));
-    const double faint = vf_host_select(voxels, energy, (int64_t)(FAINT * (double)voxels));
-    *certain = ABOVE_ERRORS * espirit_truncation(e) * bright;
+    const double faint = vf_host_select(e->samples, s->sorted, (int64_t)(FAINT * (double)e->samples));
+    *certain = ABOVE_ERRORS * espirit_truncation(e) * s->bright;
     const double errors = fmin(ABOVE_FAINT * faint, *certain);
-    return fmax(ABOVE_NOISE * noise * e->sigma * e->sigma, errors);
+    return fmax(ABOVE_NOISE * s->noise * e->sigma * e->sigma, errors);
 }
 
-/* q, the right side in r: q d, and a first guess in p. */
-static vf_status weigh(const problem *a, const float complex *vectors, const float *eigenvalue)
+/* How certain a signal is, 0 to 1, by the energy along d and that of all virtual coils. */
+static double certainty(const espirit *e, const signal *s, double along, double all)
 {
-    const espirit *e = a->e;
-    const int64_t *n = e->task->block, voxels = e->samples, f = a->fields;
-    double noise, certain;
-    double complex *images = windowed_images(e, &noise);
-    double *energy = malloc((size_t)(2 * voxels) * sizeof *energy);
-    if (!images || !energy) {
-        free(images);
-        free(energy);
+    if (!(along > 0))
+        return 0;
+    const double by_energy = (along / s->bright - DOUBTFUL) / (SURE - DOUBTFUL);
+    const double by_direction = (MOST_BESIDE - (all - along) / along) / (MOST_BESIDE - BESIDE);
+    const double by_noise = e->sigma > 0 ? along / (ABOVE_NOISE * s->noise * e->sigma * e->sigma) - 1 : 1;
+    return fmax(0, fmin(fmin(1, by_noise), fmin(by_energy, by_direction)));
+}
+
+/* Fills `s`, with the window of `level`. */
+static vf_status find_signal(const espirit *e, const float complex *vectors, double level, signal *s)
+{
+    const int64_t voxels = e->samples;
+    double complex *images = windowed_images(e, level, &s->noise);
+    if (!images)
         return vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
-    }
     for (int64_t i = 0; i < voxels; i++) {
         double complex dot = 0;
         for (int v = 0; v < e->coils; v++)
             dot += conj((double complex)vectors[v * voxels + i]) * images[v * voxels + i];
-        energy[i] = energy[voxels + i] = creal(dot) * creal(dot) + cimag(dot) * cimag(dot);
+        s->energy[i] = s->sorted[i] = creal(dot) * creal(dot) + cimag(dot) * cimag(dot);
     }
-    const double least = least_energy(e, noise, energy + voxels, &certain);
+    s->bright = vf_host_select(voxels, s->sorted, voxels - 1 - (int64_t)(BRIGHT * (double)voxels));
+    for (int64_t i = 0; s->sure && i < voxels; i++) {
+        double all = 0;
+        for (int v = 0; v < e->coils; v++)
+            all += creal(images[v * voxels + i] * conj(images[v * voxels + i]));
+        s->sure[i] = (float)certainty(e, s, s->energy[i], all);
+    }
+    free(images);
+    return VF_OK;
+}
+
+/* q, the right side in r: q d, and a first guess in p. */
+static void weigh(const problem *a, const float complex *vectors, const float *eigenvalue, const float *sure,
+                  const signal *s)
+{
+    const espirit *e = a->e;
+    const int64_t voxels = e->samples, f = a->fields, *n = e->task->block;
+    double certain;
+    const double least = least_energy(e, s, &certain), *energy = s->energy;
     for (int64_t i = 0; i < voxels; i++) {
         const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
         const double most = energy[i] > 0 ? sqrt(MOST) : 0; /* also if e_0 is 0 */
         const double times = energy[i] < most * least ? energy[i] / least : most;
         /* Where a second eigenvalue is near 1, too, the first vector may be the other one in the next voxel. */
-        const double doubt = espirit_weight(eigenvalue[voxels + i]) * fmax(0, 1 - energy[i] / certain);
+        const double doubt = espirit_weight(eigenvalue[voxels + i], 0) * fmax(0, 1 - energy[i] / certain);
         const double at_most = doubt > 0 ? 1 / doubt : INFINITY;
-        const float ratio = (float)((1 - doubt) * fmin(espirit_weight(eigenvalue[i]) * times, at_most));
+        const float ratio = (float)((1 - doubt) * fmin(espirit_weight(eigenvalue[i], sure[i]) * times, at_most));
         const float size = cabsf(vectors[i]);
         const float complex phase = size > 0 ? conjf(vectors[i]) / size : 1;
         a->q[i] = fmaxf(ratio * ratio, (float)LEAST);
@@ -202,9 +245,6 @@ static vf_status weigh(const problem *a, const float complex *vectors, const flo
             a->p[i * f + 2 * v + 1] = a->q[i] / (1 + a->q[i]) * cimagf(d);
         }
     }
-    free(images);
-    free(energy);
-    return VF_OK;
 }
 
 /* D of length 1, and the share of d: q / (1 + q). */
@@ -221,11 +261,11 @@ static void keep(const problem *a, float *steady)
     }
 }
 
-vf_status espirit_steady(espirit *e, const float complex *vectors, const float *eigenvalue)
+vf_status espirit_steady(espirit *e, int sets, const float complex *vectors, const float *eigenvalue)
 {
     const int64_t f = 2 * e->coils, count = e->samples * f, rows = e->samples / e->task->block[0];
     float *room = calloc((size_t)(4 * count + 2 * e->samples), sizeof *room);
-    double part[MOST_ROWS];
+    double *energy = malloc((size_t)(2 * e->samples) * sizeof *energy), part[MOST_ROWS];
     const problem a = {.e = e,
                        .fields = f,
                        .rows = rows,
@@ -236,13 +276,21 @@ vf_status espirit_steady(espirit *e, const float complex *vectors, const float *
                        .q = room + 4 * count,
                        .diagonal = room + 4 * count + e->samples,
                        .part = part};
-    e->steady = malloc((size_t)(count + e->samples) * sizeof *e->steady);
-    vf_status status = room && e->steady ? VF_OK : vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
-    VF_TRY(status, weigh(&a, vectors, eigenvalue));
-    if (status == VF_OK) {
+    signal s = {.energy = energy, .sorted = energy + e->samples};
+    e->steady = calloc((size_t)(ESPIRIT_FIELDS(e) * e->samples), sizeof *e->steady);
+    vf_status status =
+        room && energy && e->steady ? VF_OK : vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
+    s.sure = status == VF_OK ? e->steady + (f + 1) * e->samples : NULL;
+    const float *sure = s.sure;
+    VF_TRY(status, find_signal(e, vectors, HAMMING, &s));
+    s.sure = NULL;
+    VF_TRY(status, sets == 1 ? find_signal(e, vectors, HANN, &s) : VF_OK);
+    if (status == VF_OK && sets == 1) {
+        weigh(&a, vectors, eigenvalue, sure, &s);
         solve(&a);
         keep(&a, e->steady);
     }
     free(room);
+    free(energy);
     return status;
 }

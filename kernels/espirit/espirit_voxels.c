@@ -83,7 +83,7 @@ vf_status espirit_voxels(const espirit *e, const int64_t matrix[3], int sets, bo
         workers[t].line = malloc(2 * elements * (size_t)e->span[1] * sizeof(float));
         enough = workers[t].plane && workers[t].line;
         if (e->steady && enough) {
-            const size_t fields = 2 * (size_t)e->coils + 1, y = (size_t)e->task->block[1];
+            const size_t fields = (size_t)ESPIRIT_FIELDS(e), y = (size_t)e->task->block[1];
             workers[t].steady_plane = malloc(fields * y * (size_t)e->task->block[0] * sizeof(float));
             workers[t].steady_line = malloc(fields * y * sizeof(float));
             enough = workers[t].steady_plane && workers[t].steady_line;

@@ -37,6 +37,7 @@ typedef struct worker {
     OF_LANES float gi[ESPIRIT_MOST_COILS * ESPIRIT_MOST_COILS][LANES];
     lanes u[2], image[2], map[2];
     OF_LANES float lambda[2][LANES];
+    OF_LANES float sure[LANES]; /* that there is a signal, for the first map */
     espirit_between steady_y[LANES];
 } worker;
 

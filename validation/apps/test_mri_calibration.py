@@ -274,6 +274,32 @@ def test_phases(_):
     assert numpy.array_equal(*images)
 
 
+def test_phase_over_the_object(_):
+    """Every third line and 16 in the middle, of an object whose phase turns 4 times along y, as by a gradient that was not shimmed: its
+    strongest line is 4 from the end of the calibration lines. Maps must not fade where the signal is certain, or the image has a hole
+    of a third of the signal. Without the phase the image is off by the noise, 0.8 / 64 a voxel, times what R = 3 amplifies it by, and
+    by what is missing; with it, calibration sees less beside the strongest lines. So the error may be twice as large, 10 % in a
+    voxel of the object. Measured: 1.6 and 2.6 %, 5 % at most; where maps faded 15 to 19 %, and holes of 28 to 34 %."""
+    need_h5py()
+    n, sigma, random = 64, 0.8, seeds.generator(12)
+    truth, rows = ismrmrd_file.phantom(n, n), numpy.arange(n)[:, None] / n
+    errors = []
+    for turns in (0, 4):
+        seen = truth * numpy.exp(2j * math.pi * turns * rows) * ismrmrd_file.coils(8, n, n)
+        k = ismrmrd_file.transform(seen) + sigma * ismrmrd_file.complex_noise(random, seen.shape)
+        lines = [ismrmrd_file.acquisition(k[:, i], kspace_encode_step_1=i) for i in range(n) if i % 3 == 0 or abs(i - n / 2) <= 8]
+        ismrmrd_file.write("s.h5", ismrmrd_file.header(ismrmrd_file.encoding((n, n, 1), (240, 240, 5))), lines)
+        done = make("s.h5", "-o", "i.h5")
+        assert "ESPIRiT" in done.out, done.out
+        with h5py.File("i.h5") as file:
+            image = abs(file["image"][0, 0])
+        errors.append(numpy.linalg.norm(image - truth) / numpy.linalg.norm(truth))
+        hole = (truth - image)[truth > 0.3].max() / truth.max()
+        print(f"    {turns} turns: error {errors[-1]:.4f}, hole {hole:.3f}")
+        assert hole < 0.1, (turns, hole)
+    assert errors[1] < 2 * errors[0], errors
+
+
 def test_refused(_):
     """An invalid word."""
     scan = Scan("--matrix", "32,32,1")

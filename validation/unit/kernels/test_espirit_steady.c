@@ -118,7 +118,7 @@ static void test_doubtful_directions(void **state)
             eigenvalue[n] = 1;
             eigenvalue[VOXELS + n] = doubtful && coil;
         }
-        assert_int_equal(espirit_steady(&e, vectors, eigenvalue), VF_OK);
+        assert_int_equal(espirit_steady(&e, 1, vectors, eigenvalue), VF_OK);
         const float *share = e.steady + 4 * VOXELS, first = e.steady[MIDDLE * SIDE + 3]; /* Re D_0 */
         assert_near(share[MIDDLE * SIDE + 3], doubtful ? 0.0044 : 1, 2e-4);
         assert_near(first, doubtful ? 1 : 0, 3e-4);
