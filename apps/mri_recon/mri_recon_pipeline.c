@@ -175,6 +175,8 @@ static vf_status read_stage(recon_state *r)
         status = crop_readout(r->ctx, raw);
     VF_TRY(status, scan_check_cancelled(r->ctx));
     VF_TRY(status, regroup_frames(r->ctx, &s->scan, s->compare && !compares_with_file(r), raw));
+    if (status == VF_OK)
+        scan_warn_of_centre(r->ctx, s->scan.input, s->scan.spokes_per_frame > 0, raw);
     VF_TRY(status, read_reference(r));
     return status == VF_OK ? check_scan(r) : status;
 }

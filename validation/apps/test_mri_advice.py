@@ -108,13 +108,14 @@ def test_hopeless(_):
 
 def test_not_converged(_):
     """With a small number as lambda, more iterations amplify noise, so the advice is different. With a prior
-    weighted by the noise they do not."""
+    weighted by the noise they do not. Of sparse priors a large lambda is slow."""
     scan = scan_of(*SLICE, "--trajectory", "radial", "--spokes", 16, "--image-snr", 20)
     cases = ((("--lambda", 1e-6, "--tolerance", 1e-6), "use --lambda auto or a larger number", "use more --iterations"),
              (("--lambda", 1e-6, "--tolerance", 1e-6, "--iterations", 3), "use more --iterations", "lambda is small"),
              (("--iterations", 1), "use more --iterations", "lambda"),
              (("--iterations", 20, "--lambda", "auto:1e-5", "--tolerance", 1e-6), "use --lambda auto without the factor 1e-05",
-              "lambda is small"))
+              "lambda is small"),
+             (("--prior", "tv", "--lambda", 1e5, "--iterations", 60), "use --lambda auto, or more --iterations", "lambda is small"))
     for options, advice, other in cases:
         err = make(scan, "-o", "i.h5", *options).err
         assert err.count("warning") == 1 and "the solver stopped after" in err, (options, err)

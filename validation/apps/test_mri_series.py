@@ -185,6 +185,12 @@ def test_cartesian(_):
         assert ours.tobytes() == theirs.tobytes()
     write_acquisitions("half.mrd", "s.mrd", windows(16, 16, 96))
     expect_same("s.mrd", ["--spokes-per-frame", 16], "half.mrd", "--coils", "file", "--keep-oversampling")
+    # Of 8 frames of 12 lines of -16 to 15, over and over, the first, third, sixth and last have none within 2 of k = 0.
+    said = make("long.mrd", "--coils", "file", "--spokes-per-frame", 12, "-o", "i.h5").err
+    assert "4 of 8 images have no sample near the centre of k-space along y" in said and "--spokes-per-frame" in said, said
+    write_acquisitions("single.mrd", "s.mrd", [[n] for n in range(96)])  # a line each, but 32 of them make a whole image
+    said = make("single.mrd", "--coils", "file", "--spokes-per-frame", 32, "-o", "i.h5").err
+    assert "near the centre" not in said, said
 
 
 def test_bart(_):

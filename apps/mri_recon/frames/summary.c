@@ -45,6 +45,8 @@ void summary_judge(vf_context *ctx, const solve_settings *settings, const recon_
     if (settings->lambda_auto && settings->lambda < 1)
         snprintf(advice, sizeof advice, "use --lambda auto without the factor %g, or more --iterations",
                  settings->lambda);
+    else if (!settings->lambda_auto && settings->sparse) /* a large lambda of theirs is slow, too */
+        snprintf(advice, sizeof advice, "use --lambda auto, or more --iterations");
     else if (!settings->lambda_auto && settings->iterations >= ENOUGH_ITERATIONS)
         snprintf(advice, sizeof advice,
                  "lambda is small for this scan; use --lambda auto or a larger number (more --iterations would amplify "

@@ -120,6 +120,9 @@ VF_MUST_CHECK vf_status read_bart_scan(vf_context *ctx, const scan_settings *set
 /* Warns about input that is valid but probably a mistake: a trajectory that covers little of k-space, a matrix deeper
  * than the trajectory, coil maps that are 0. `name` is the file. */
 void scan_warn(vf_context *ctx, const char *name, const mri_scan *raw);
+/* Warns of images that lack the centre of k-space, without which there are only edges: of scans that were stopped, counted from the
+ * wrong line, or, with `cut`, cut into frames that are too short. For the frames that are reconstructed. */
+void scan_warn_of_centre(vf_context *ctx, const char *name, bool cut, const mri_scan *raw);
 
 /* ---- scan_sampling.c ---- */
 

@@ -57,8 +57,7 @@ static bool misses_centre(const mri_scan *raw, const scan_trajectory *t, bool mi
     return any;
 }
 
-/* Without its centre, k-space has only edges: of scans that were stopped, or counted from the wrong line. */
-static void warn_of_centre(vf_context *ctx, const char *name, const mri_scan *raw)
+void scan_warn_of_centre(vf_context *ctx, const char *name, bool cut, const mri_scan *raw)
 {
     bool missed[3] = {false, false, false}, without = false;
     int frames = 0;
@@ -69,12 +68,13 @@ static void warn_of_centre(vf_context *ctx, const char *name, const mri_scan *ra
         frames += without;
     }
     if (frames > 0)
-        vf_warn(
-            ctx,
-            "%s: %d of %d image%s %s no sample near the centre of k-space along%s%s%s, so what is shown is only edges; "
-            "was the scan stopped, or is the centre elsewhere than the file says?",
-            name, frames, raw->frames, vf_plural(raw->frames), frames == 1 ? "has" : "have", missed[0] ? " x" : "",
-            missed[1] ? " y" : "", missed[2] ? " z" : "");
+        vf_warn(ctx,
+                "%s: %d of %d image%s %s no sample near the centre of k-space along%s%s%s, so what is shown is only "
+                "edges; %s",
+                name, frames, raw->frames, vf_plural(raw->frames), frames == 1 ? "has" : "have", missed[0] ? " x" : "",
+                missed[1] ? " y" : "", missed[2] ? " z" : "",
+                cut ? "use more --spokes-per-frame, so that each frame has readouts near the centre"
+                    : "was the scan stopped, or is the centre elsewhere than the file says?");
 }
 
 /* Whether to look at a block of samples: of a large scan some tell, in no pattern that lines and partitions may have. */
@@ -183,7 +183,6 @@ void scan_warn(vf_context *ctx, const char *name, const mri_scan *raw)
 {
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     warn_of_extent(ctx, name, raw);
-    warn_of_centre(ctx, name, raw);
     warn_of_edges(ctx, name, raw);
     warn_of_units(ctx, name, raw);
     for (int c = 0; raw->sensitivity && c < raw->coils; c++)
