@@ -9,7 +9,7 @@
 #include "batch.h"
 #include "call.h"
 #include "cionize_options.h"
-#include "cionize_state.h"
+#include "crystal_symmetry.h"
 #include "job.h"
 #include "molecule/atom_radii.h"
 #include "molecule/molecule_memory.h"

@@ -163,6 +163,7 @@ static vf_status plan(cionize_state *r)
     VF_TRY(status, solvent_take_molecule(r));
     VF_TRY(status, solvent_prepare(r));
     VF_TRY(status, take_selections(r));
+    VF_TRY(status, warn_of_cut_molecules(r));
     VF_TRY(status, energies_prepare(r));
     VF_TRY(status, spacing_choose(r));
     if (status == VF_OK && r->trajectory && !energies_asked(r)) /* each frame has a grid of its own for energies */

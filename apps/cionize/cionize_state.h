@@ -328,20 +328,6 @@ VF_MUST_CHECK vf_status take_read_map(cionize_state *r);
 
 /* ---- symmetry_stage.c ---- */
 
-/* Names of files, for messages: that of the atoms, and that of the cell with its space group. */
-typedef struct crystal_files {
-    const char *molecule, *cell;
-    bool quiet;
-} crystal_files;
-
-/* The space group of a crystal whose cell has more copies than the asymmetric unit, or words that stand for it; "": it has one. */
-const char *symmetry_name(const unit_cell *cell, const listed_symmetry *listed);
-
-/* Expands a molecule by the space group of its cell; *copies is the number of operators. Warns if no group is stated. Errors:
- * VF_ERR_INPUT, those of symmetry_operators and molecule_expand. */
-VF_MUST_CHECK vf_status symmetry_expand(vf_context *ctx, const crystal_files *files, const unit_cell *cell,
-                                        const listed_symmetry *listed, molecule *m, int *copies);
-
 /* After the cell of the run is known, if there is one: expands the molecule of a crystal by its space group, if the settings ask for it.
  * Errors: VF_ERR_INPUT (a space group without --symmetry, or --symmetry expand in another cell; the message says
  * what to do), VF_ERR_ARGUMENT, those of symmetry_expand. */
@@ -350,6 +336,9 @@ VF_MUST_CHECK vf_status take_symmetry(cionize_state *r);
 /* From here on, the settings have the cell, and the molecule is that of the cell. *follows: as in choose_cell. Errors: those of
  * choose_cell and take_symmetry. */
 VF_MUST_CHECK vf_status take_cell(cionize_state *r, bool *follows);
+
+/* Warns where faces of the file's cell cut molecules that must be whole. Needs the atoms that act. Errors: those of trajectory_read. */
+VF_MUST_CHECK vf_status warn_of_cut_molecules(cionize_state *r);
 
 /* ---- water_stage.c ---- */
 

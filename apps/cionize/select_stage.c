@@ -23,12 +23,13 @@ static vf_status describe(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     const char *plus = s->selected ? s->selected : "all", *minus = s->minus ? s->minus : "";
+    const double charge = r->acting.total_charge;
     const size_t size = strlen(plus) + strlen(minus) + 120;
     r->selection = malloc(size);
     if (!r->selection)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
     snprintf(r->selection, size, "%s%s%s (%lld atom%s, %+.6g e)", plus, s->minus ? ", minus " : "", minus,
-             (long long)r->acting.atoms, vf_plural(r->acting.atoms), r->acting.total_charge);
+             (long long)r->acting.atoms, vf_plural(r->acting.atoms), fabs(charge) < 1e-9 ? 0.0 : charge);
     for (char *c = r->selection; *c; c++)
         *c = *c == '\n' || *c == '\r' || *c == '\t' ? ' ' : *c;
     return VF_OK;

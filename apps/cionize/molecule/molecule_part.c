@@ -45,6 +45,7 @@ vf_status molecule_weigh(vf_context *ctx, const molecule *whole, const double *w
         out->of_whole[out->atoms] = number_in_whole(whole, i);
         out->charge[out->atoms] = weight[i] * whole->charge[i];
         out->radius[out->atoms] = whole->radius[i];
+        out->labels[out->atoms] = whole->labels[i];
         molecule_add_charge(out, weight[i] * whole->charge[i], &rest);
         molecule_place(out, out->atoms++, xyz);
     }
