@@ -206,6 +206,8 @@ static vf_status prepare(cionize_state *r)
         status = molecule_give_radii(r->ctx, s->input, &r->molecule, &r->radii_given);
     if (status != VF_OK)
         return status;
+    if (s->solvent.on || surface_asked(s) || s->radial || r->ions.from_surface)
+        molecule_warn_of_small_radii(r->ctx, s->input, &r->molecule);
     status = cionize_tell(r, TELL_MOLECULE, 0, NULL);
     vf_stage_begin(&r->stages, "plan");
     VF_TRY(status, plan(r));

@@ -66,6 +66,8 @@ static vf_status part_from_file(cionize_state *r, const char *path, bound_part *
     if (status == VF_OK && without == m.atoms)
         status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: no atom has a radius; use a PQR file with radii, or --radii bondi",
                          path);
+    if (status == VF_OK)
+        molecule_warn_of_small_radii(r->ctx, path, &m);
     bool *all = status == VF_OK ? malloc((size_t)m.atoms * sizeof *all) : NULL;
     if (status == VF_OK && !all)
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory to select atoms");

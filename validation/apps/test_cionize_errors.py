@@ -192,6 +192,13 @@ def test_other_units():
     words = "are its lengths in nm?"
     for cell, warns in (("5,5,5", False), ("3,3,3", True)):
         assert (words in make("a.pqr", "--cell", cell, "--dry-run").err) == warns, cell
+    words = "are the radii in nm?"
+    for largest, warns in ((0.17, True), (1.0, False), (0, False)):
+        with open("r.pqr", "w", encoding="ascii") as file:
+            file.write(f"ATOM 1 C UNK 1 1.0 1.0 1.0 0.5 {largest}\nATOM 2 H UNK 1 2.0 1.0 1.0 -0.5 {largest / 2}\n")
+        for wanted in ("--solvent",), ("--surface-mesh", "a.ply"), ("--radial", "a.csv"), ("--place", "CLA:1", "--from-surface"):
+            assert (words in program.run("r.pqr", *wanted, "--dry-run").err) == warns, (largest, wanted)
+        assert words not in make("r.pqr", "--dry-run").err
     words = "another order of atoms, or another unit"
     places = [atom[:3] for atom in helix()]
     mixed = places[::3] + places[1::3] + places[2::3]

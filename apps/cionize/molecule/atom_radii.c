@@ -1,5 +1,6 @@
 #include "atom_radii.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "atom_element.h"
@@ -53,6 +54,18 @@ bool molecule_has_radii(const molecule *m)
         if (m->radius[i] > 0)
             return true;
     return false;
+}
+
+void molecule_warn_of_small_radii(vf_context *ctx, const char *path, const molecule *m)
+{
+    const double least = 0.5; /* angstrom; in nm all radii are below 0.35 */
+    double largest = 0;
+    for (int64_t i = 0; i < m->atoms; i++)
+        largest = fmax(largest, m->radius[i]);
+    if (largest > 0 && largest < least)
+        vf_warn(ctx,
+                "%s: the largest radius is %g angstrom, less than that of any atom but hydrogen; are the radii in nm?",
+                path, largest);
 }
 
 vf_status molecule_check_radii(vf_context *ctx, const char *path, const molecule *m)

@@ -12,6 +12,9 @@ VF_MUST_CHECK vf_status molecule_give_radii(vf_context *ctx, const char *path, m
 /* Whether an atom has a radius: then the molecule has a surface. */
 bool molecule_has_radii(const molecule *m);
 
+/* Warns of radii that are all smaller than those of atoms. `path` is for the message. */
+void molecule_warn_of_small_radii(vf_context *ctx, const char *path, const molecule *m);
+
 /* VF_ERR_INPUT, with advice, if none has. `path` is for the message. */
 VF_MUST_CHECK vf_status molecule_check_radii(vf_context *ctx, const char *path, const molecule *m);
 
