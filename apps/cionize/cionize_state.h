@@ -337,7 +337,7 @@ VF_MUST_CHECK vf_status take_symmetry(cionize_state *r);
  * choose_cell and take_symmetry. */
 VF_MUST_CHECK vf_status take_cell(cionize_state *r, bool *follows);
 
-/* Warns where faces of the file's cell cut molecules that must be whole. Needs the atoms that act. Errors: those of trajectory_read. */
+/* Warns where faces of the file's cell cut molecules that must be whole, and of free space in place of a box of water. Needs the atoms that act. Errors: those of trajectory_read. */
 VF_MUST_CHECK vf_status warn_of_cut_molecules(cionize_state *r);
 
 /* ---- water_stage.c ---- */

@@ -300,11 +300,45 @@ static vf_status warn_of_cut_frames(cionize_state *r)
     return status;
 }
 
+/* The cell of the first frame, or of the molecule's file. */
+static vf_status first_cell(const cionize_state *r, bool *found, vf_cell *cell)
+{
+    unit_cell stated = {0};
+    const vf_status status = r->trajectory ? trajectory_read_cell(r->trajectory, r->frames.first, &stated) : VF_OK;
+    *found = status == VF_OK && (shape_of(&stated, cell) || shape_of(&r->molecule.cell, cell));
+    return status;
+}
+
+/* Boxes of simulations have 40 % of water and more, crystals less than a tenth in their files. */
+static vf_status warn_of_filled_cell(const cionize_state *r)
+{
+    const double volume = 30, least = 0.25; /* angstrom^3 of a water molecule, and a part of the cell */
+    water_list water = {0};
+    bool found = false;
+    vf_cell cell = {0};
+    vf_status status = first_cell(r, &found, &cell);
+    if (status != VF_OK || !found)
+        return status;
+    status = r->water.solvent ? VF_OK : find_water(r->ctx, r->sources, false, &water);
+    const double count = (double)(r->water.solvent ? r->water.found.count : water.count);
+    water_list_free(&water);
+    if (status == VF_OK && count * volume >= least * vf_cell_volume(&cell))
+        vf_warn(
+            r->ctx,
+            "%s: water fills the periodic cell of the file, but the run is in free space, without images; add --cell "
+            "input%s",
+            r->settings.input, r->water.solvent ? "" : ", or --select \"not water\"");
+    return status;
+}
+
 vf_status warn_of_cut_molecules(cionize_state *r)
 {
     vf_cell cell;
     if (!needs_whole(&r->settings))
         return VF_OK;
+    const vf_status status = r->settings.cell.kind == VF_CELL_NONE ? warn_of_filled_cell(r) : VF_OK;
+    if (status != VF_OK)
+        return status;
     if (r->trajectory)
         return warn_of_cut_frames(r);
     if (r->settings.cell.kind != VF_CELL_NONE)

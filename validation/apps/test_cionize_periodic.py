@@ -290,6 +290,24 @@ def test_molecules_that_faces_cut(_):
     assert f"{cut} 2 bonds, the first between atoms 15 (C15) and 16 (C16), which are 18.8 A apart" in said("atoms.pqr", "--select", "resid 2 to 10")
 
 
+def test_boxes_of_water(_):
+    """A box of water in free space ends at its faces; a crystal has little water in its file, and free space may be meant."""
+    filled = "water fills the periodic cell of the file, but the run is in free space"
+    corners = [(3.1 * x, 3.1 * y, 3.1 * z) for x in range(4) for y in range(4) for z in range(4)]
+    for edge, warned in ((12.5, True), (40, False)):
+        text = cryst1((edge, edge, edge, 90, 90, 90)) + "ATOM 1 ZN ZN 1 6.0 6.0 6.0 2.0 1.0\n"
+        for n, (x, y, z) in enumerate(corners):
+            for name, dx, q in (("OW", 0, -0.8), ("HW1", -0.6, 0.4), ("HW2", 0.6, 0.4)):
+                text += f"ATOM 1 {name} SOL {n + 2} {x + dx + 1:.3f} {y + 0.8 * abs(dx) + 1:.3f} {z + 1:.3f} {q} 1.0\n"
+        pathlib.Path("box.pqr").write_text(text, encoding="ascii")
+        ions = ["--place", "CLA:1", "--ion-solute", "3"]
+        for wanted in ([], ["--points", "atoms"], ions):
+            assert (f"box.pqr: {filled}" in make("box.pqr", *wanted, "--dry-run").err) == warned, (edge, wanted)
+            assert filled not in make("box.pqr", *wanted, "--cell", "input", "--dry-run").err
+        for wanted in (["--select", "not water"], ["--solvent"]):
+            assert filled not in make("box.pqr", *wanted, "--dry-run").err, wanted
+
+
 def test_cells_that_change(_):
     """Scaling positions and the cell by t divides the potential of points by t, at the same fractional coordinates. So
     the mean over frames is the first one's, times the mean of 1 / t; the deviation likewise. Positions and t have few
