@@ -45,8 +45,9 @@ static vf_status refuse(const cionize_state *r, const char *path, const unit_cel
 
 const char *symmetry_name(const unit_cell *cell, const listed_symmetry *listed)
 {
+    const listed_symmetry none = {0};
     if (!symmetry_is_trivial(cell->group, listed))
-        return *cell->group ? cell->group : "operators";
+        return symmetry_is_trivial(cell->group, &none) ? "operators" : cell->group;
     return listed->leaves_out ? "P 1 with NCS copies" : "";
 }
 

@@ -266,6 +266,24 @@ def test_partly_occupied_sites(_):
         assert ("2 atoms are partly occupied (the first is O1, 0.5)" in said) == warned, said
 
 
+def test_lists_that_contradict(_):
+    """Operators as texts that cannot be read, or that P 1 does not have: neither may count as a crystal without symmetry."""
+    atoms = "loop_\n_atom_site_label\n_atom_site_fract_x\n_atom_site_fract_y\n_atom_site_fract_z\n_atom_site_charge\nC1 0.1 0.2 0.3 1\nO1 0.4 0.2 0.1 -1\n"
+    cell = "data_a\n" + "".join(f"_cell_length_{a} {n}\n" for a, n in zip("abc", (A, B, C))) + "".join(
+        f"_cell_angle_{a} 90\n" for a in ("alpha", "beta", "gamma"))
+    texts, two = "loop_\n_symmetry_equiv_pos_as_xyz\n", "x,y,z\n-x,-y,-z\n"
+    for head, said, expanded in ((texts + "x, y, z\n-x, -y, -z\n", "operators", "cannot be read"),  # six words, as they have no quotes
+                                 (texts + "q,y,z\n", "operators", "cannot be read"),
+                                 ("_symmetry_space_group_name_H-M 'P 1'\n" + texts + two, "2 copies", "space group P 1 has 1"),
+                                 ("_symmetry_space_group_name_H-M P1\n_symmetry_Int_Tables_number 2\n", "P 1, number 2", "P 1, number 2")):
+        pathlib.Path("a.cif").write_text(cell + head + atoms, encoding="ascii")
+        refuse(3, ["a.cif", said, "--symmetry none"], "a.cif", "--cell", "input")
+        refuse(3, ["a.cif", expanded], "a.cif", "--cell", "input", "--symmetry", "expand")
+        make("a.cif", "--cell", "input", "--symmetry", "none", "--dry-run")
+    write("box.pqr", molecule(), remark_290() + cryst1("P 1"))  # the box of a program, with remarks of the crystal
+    make("box.pqr", "--cell", "input", "--dry-run")
+
+
 def test_groups_without_a_name(_):
     """A group that is stated by its number in the tables, or by Hall's symbol alone, is not P 1."""
     atoms = "loop_\n_atom_site_label\n_atom_site_fract_x\n_atom_site_fract_y\n_atom_site_fract_z\n_atom_site_charge\nC1 0.1 0.2 0.3 1\nO1 0.4 0.2 0.1 -1\n"

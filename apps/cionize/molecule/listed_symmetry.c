@@ -8,6 +8,7 @@
 #include "molecule_arrays.h"
 #include "space_group.h"
 #include "text/text_words.h"
+#include "voxfield/timer.h"
 
 void symmetry_free(listed_symmetry *listed)
 {
@@ -145,7 +146,8 @@ bool symmetry_is_trivial(const char *group, const listed_symmetry *listed)
             return false;
         letter = true;
     }
-    return letter || listed->count <= 1; /* a name that is stated wins */
+    /* A name that is stated wins over REMARK 290, which programs leave beside their own box, but not over operators as texts. */
+    return letter ? listed->cartesian || listed->count <= 1 : listed->count <= 1 && !listed->broken;
 }
 
 int symmetry_order(const unit_cell *cell, const listed_symmetry *listed)
@@ -346,12 +348,12 @@ vf_status symmetry_operators(vf_context *ctx, const char *path, const unit_cell 
                                   "with SMTRY lines), or install spglib (Debian: libsymspg-dev) and build again"};
     symmetry_group named;
     const space_group_search search = space_group_named(cell->group, cell, &named);
-    if (listed->count > 1) {
+    if (listed->count > 1 || (listed->broken && !*cell->group)) {
         const char *trouble = read_list(cell, listed, out);
         if (trouble)
             return vf_fail(ctx, VF_ERR_INPUT,
-                           "%s: the %d symmetry operators that the file lists %s; correct or remove them", path,
-                           listed->count, trouble);
+                           "%s: the %d symmetry operator%s that the file lists %s; correct or remove them", path,
+                           listed->count, vf_plural(listed->count), trouble);
         if (search == SPACE_GROUP_FOUND && named.count != out->count)
             return vf_fail(
                 ctx, VF_ERR_INPUT,

@@ -69,6 +69,23 @@ static void take_nameless_group(mmcif_file *f)
     }
 }
 
+/* P 1 beside the number of another group: one of the two is wrong, so the name must not stand for P 1. */
+static void check_number(mmcif_file *f)
+{
+    const listed_symmetry none = {0};
+    cif_word word[CIF_MOST_ITEMS];
+    unit_cell *cell = &f->r->out->cell;
+    for (int table = MMCIF_SYMMETRY; table <= MMCIF_GROUP; table++) {
+        cif_rows rows = cif_rows_of(&f->tables[table]);
+        char name[sizeof cell->group];
+        if (!cif_next_row(&rows, word) || !*cell->group || !symmetry_is_trivial(cell->group, &none) ||
+            !cif_is_stated(&word[GROUP_NUMBER]) || word_is(word[GROUP_NUMBER].text, "1"))
+            continue;
+        snprintf(name, sizeof name, "P 1, number %.*s", (int)word[GROUP_NUMBER].text.size, word[GROUP_NUMBER].text.at);
+        cell_take_group(cell, (text_piece){name, strlen(name)});
+    }
+}
+
 static void read_group(mmcif_file *f)
 {
     cif_word word[CIF_MOST_ITEMS];
@@ -89,6 +106,7 @@ static void read_group(mmcif_file *f)
     }
     if (m->symmetry.count == 0)
         take_nameless_group(f);
+    check_number(f);
 }
 
 /* Whether the file lacks copies by non-crystallographic symmetry: operators to generate, other than the identity. */

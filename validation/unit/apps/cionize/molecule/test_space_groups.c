@@ -103,7 +103,7 @@ static void knows_p1(void **state)
 {
     static const char *const trivial[] = {"", "P 1", "P1", "p 1", "P 1 1 1", "P"};
     static const char *const others[] = {"P -1", "P 2", "P 1 21 1", "P 11 2", "C 1", "X"};
-    listed_symmetry none = {0}, two = {.count = 2};
+    listed_symmetry none = {0}, two = {.count = 2, .cartesian = true}, texts = {.count = 2}, broken = {.broken = true};
     (void)state;
     for (size_t n = 0; n < sizeof trivial / sizeof *trivial; n++)
         assert_true(symmetry_is_trivial(trivial[n], &none));
@@ -111,6 +111,8 @@ static void knows_p1(void **state)
         assert_false(symmetry_is_trivial(others[n], &none));
     assert_true(symmetry_is_trivial("P 1", &two)); /* of an expanded file that kept REMARK 290 */
     assert_false(symmetry_is_trivial("", &two));
+    assert_false(symmetry_is_trivial("P 1", &texts)); /* one of the two is wrong */
+    assert_false(symmetry_is_trivial("", &broken));
 }
 
 /* CRYST1 by columns and by words. */
