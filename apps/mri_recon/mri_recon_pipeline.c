@@ -21,6 +21,7 @@
 #include "result.h"
 #include "scan/correct_trajectory.h"
 #include "scan/crop_readout.h"
+#include "scan/leave_out_zeros.h"
 #include "scan/mri_scan.h"
 #include "scan/regroup.h"
 #include "scan/remove_spikes.h"
@@ -138,6 +139,7 @@ vf_status read_corrected(recon_state *r)
     vf_status status = s->scan.arrays               ? read_scan_memory(r->ctx, s->scan.arrays, &request, raw)
                        : cfl_is_name(s->scan.input) ? read_bart(r, raw)
                                                     : read_scan(r->ctx, s->scan.input, &request, raw);
+    VF_TRY(status, leave_out_zeros(r->ctx, s->scan.input, raw));
     VF_TRY(status, correct_trajectory(r->ctx, &s->scan, raw));
     VF_TRY(status, shift_fov(r->ctx, &s->scan, raw));
     VF_TRY(status, select_slices(r->ctx, &s->scan, raw));

@@ -7,6 +7,7 @@
 
 #include "find_spikes.h"
 #include "scan_finish.h"
+#include "share_trajectories.h"
 #include "voxfield/append.h"
 #include "voxfield/team_size.h"
 #include "voxfield/timer.h"
@@ -20,32 +21,6 @@ typedef struct findings {
     double ratio;
     char text[512];
 } findings;
-
-/* Gives a frame a trajectory of its own, with weights. Those of calibration frames come last, and theirs only. */
-static vf_status own_trajectory(vf_context *ctx, const char *path, mri_scan *raw, scan_frame *frame)
-{
-    int users = 0;
-    for (int f = 0; f < raw->frames + raw->calibrations; f++)
-        users += raw->frame[f].trajectory == frame->trajectory;
-    if (users > 1) {
-        scan_trajectory own = {0}, *all = realloc(raw->trajectory,
-                                                  sizeof *all * (size_t)(raw->trajectories + raw->calibrations + 1));
-        if (!all)
-            return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to leave out samples", path);
-        raw->trajectory = all;
-        vf_status status = scan_copy_trajectory(ctx, path, &all[frame->trajectory], &own);
-        if (status != VF_OK) {
-            scan_free_trajectory(&own);
-            return status;
-        }
-        memmove(all + raw->trajectories + 1, all + raw->trajectories, (size_t)raw->calibrations * sizeof *all);
-        for (int f = 0; f < raw->frames + raw->calibrations; f++)
-            raw->frame[f].trajectory += raw->frame[f].trajectory >= raw->trajectories;
-        all[raw->trajectories] = own;
-        frame->trajectory = raw->trajectories++;
-    }
-    return scan_need_weights(ctx, path, &raw->trajectory[frame->trajectory]);
-}
 
 /* Names the readouts of bad samples, counted from 1, until there are too many. */
 static void name(const mri_scan *raw, const scan_frame *frame, const spike_cells *c, const bool *bad, findings *found)
@@ -94,7 +69,7 @@ static vf_status clean(vf_context *ctx, const char *path, mri_scan *raw, scan_fr
         count += bad[m];
     vf_status status = failed ? vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to look for interference", path) : VF_OK;
     if (status == VF_OK && count > 0)
-        status = own_trajectory(ctx, path, raw, frame);
+        status = scan_own_trajectory(ctx, path, raw, frame);
     if (status == VF_OK && count > 0) {
         name(raw, frame, c, bad, found);
         found->samples += count;

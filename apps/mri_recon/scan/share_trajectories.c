@@ -77,6 +77,31 @@ vf_status scan_share_trajectories(vf_context *ctx, const char *path, mri_scan *s
     return status;
 }
 
+vf_status scan_own_trajectory(vf_context *ctx, const char *path, mri_scan *raw, scan_frame *frame)
+{
+    int users = 0;
+    for (int f = 0; f < raw->frames + raw->calibrations; f++)
+        users += raw->frame[f].trajectory == frame->trajectory;
+    if (users > 1) {
+        scan_trajectory own = {0}, *all = realloc(raw->trajectory,
+                                                  sizeof *all * (size_t)(raw->trajectories + raw->calibrations + 1));
+        if (!all)
+            return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to leave out samples", path);
+        raw->trajectory = all;
+        vf_status status = scan_copy_trajectory(ctx, path, &all[frame->trajectory], &own);
+        if (status != VF_OK) {
+            scan_free_trajectory(&own);
+            return status;
+        }
+        memmove(all + raw->trajectories + 1, all + raw->trajectories, (size_t)raw->calibrations * sizeof *all);
+        for (int f = 0; f < raw->frames + raw->calibrations; f++)
+            raw->frame[f].trajectory += raw->frame[f].trajectory >= raw->trajectories;
+        all[raw->trajectories] = own;
+        frame->trajectory = raw->trajectories++;
+    }
+    return scan_need_weights(ctx, path, &raw->trajectory[frame->trajectory]);
+}
+
 /* ---- samples on the grid ---- */
 
 void scan_mark_acquired(const vf_context *ctx, int64_t coils, int64_t positions, const float complex *data,

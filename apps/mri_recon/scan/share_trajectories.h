@@ -1,4 +1,4 @@
-/* Frames with equal trajectories share one, so that what depends on it is made once. */
+/* Frames with equal trajectories share one, so that what depends on it is made once; or have their own. */
 #ifndef SHARE_TRAJECTORIES_H
 #define SHARE_TRAJECTORIES_H
 
@@ -17,6 +17,9 @@ VF_MUST_CHECK vf_status scan_allocate_digests(vf_context *ctx, const char *path,
 void scan_find_equal(trajectory_digest *digests, int frames, int *first);
 /* Lets frames with equal trajectories share one. Before, frame f has trajectory f. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status scan_share_trajectories(vf_context *ctx, const char *path, mri_scan *s);
+/* Gives a frame a trajectory that no other frame has, with weights. Those of calibration frames stay the last. Errors:
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status scan_own_trajectory(vf_context *ctx, const char *path, mri_scan *raw, scan_frame *frame);
 
 /* ---- samples on the grid ---- */
 
