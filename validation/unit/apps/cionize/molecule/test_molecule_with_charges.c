@@ -291,7 +291,7 @@ static void warns_of_charges(void **state)
     expect_read(pdb, with(psf, "-0.300000", "-0.200000"), &m);
     molecule_free(&m);
     assert_true(contains_all(warnings, "m.chg: |-0.9000 e|0.1000 e from an integer"));
-    expect_read(with(rst7, "    3 ", "    1 "), "PSF\n1 !NATOM\n1 P 1 ALA N N 0.0 14.0 0\n", &m);
+    expect_read("one\n    1\n  13.1200000  39.0030000   5.1590000\n", "PSF\n1 !NATOM\n1 P 1 ALA N N 0.0 14.0 0\n", &m);
     molecule_free(&m);
     assert_true(contains_all(warnings, "m.chg: |all charges are 0"));
 }
@@ -341,6 +341,35 @@ static void refuses_damaged_inpcrd_files(void **state)
     expect_refused(text, psf, "m.xyz:5: 4 lines follow the 3 atoms|velocities take 2");
     expect_refused("CDF\x01 and so on\n", psf, "m.xyz: |header");
     expect_refused("CDF\x02 and so on\n", psf, "m.xyz: |header");
+}
+
+/* Where a line is lost, the next one stands in its place, at last the box; and two lines may be joined. */
+static void refuses_lost_lines_of_inpcrd_files(void **state)
+{
+    static const char two[] = "   1.0000000   2.0000000   3.0000000   4.0000000   5.0000000   6.0000000",
+                      one[] = "   7.0000000   8.0000000   9.0000000",
+                      slow[] = "   0.1000000   0.2000000   0.3000000   0.4000000   0.5000000   0.6000000",
+                      right[] = "  40.0000000  41.0000000  42.0000000  90.0000000  90.0000000  90.0000000",
+                      octahedron[] = "  40.0000000  40.0000000  40.0000000 109.4712190 109.4712190 109.4712190";
+    const struct {
+        int atoms;
+        const char *lines[4], *words;
+    } cases[] = {{3, {two, right}, "m.xyz:4: expected 3 numbers|a line is missing"},
+                 {3, {two, slow, slow, right}, "m.xyz:4: expected 3 numbers"},
+                 {3, {two, one, slow, right}, "m.xyz:6: |the box|place of velocities"},
+                 {4, {two, right}, "m.xyz:4: |the box|place of coordinates"},
+                 {4, {two, octahedron}, "m.xyz:4: |the box|place of coordinates"},
+                 {4, {two, slow, slow, right}, "m.xyz:6: |the box|place of velocities"}};
+    char text[TEXT];
+    (void)state;
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        int used = snprintf(text, sizeof text, "title\n%5d\n", cases[n].atoms);
+        for (int i = 0; i < 4 && cases[n].lines[i]; i++)
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s\n", cases[n].lines[i]);
+        expect_refused(text, psf, cases[n].words);
+    }
+    snprintf(text, sizeof text, "title\n    3\n%s%s\n", two, one);
+    expect_refused(text, psf, "m.xyz:3: expected 6 numbers|two are joined");
 }
 
 static void refuses_damaged_psf_files(void **state)
@@ -437,5 +466,5 @@ TEST_MAIN(set_up_context, close_context, cmocka_unit_test(reads_every_pair_of_fi
           cmocka_unit_test(keeps_one_conformer), cmocka_unit_test(reads_names_with_rotated_digits),
           cmocka_unit_test(digests_both_texts), cmocka_unit_test(warns_of_charges),
           cmocka_unit_test(refuses_damaged_pdb_files), cmocka_unit_test(refuses_damaged_inpcrd_files),
-          cmocka_unit_test(refuses_damaged_psf_files), cmocka_unit_test(refuses_damaged_prmtop_files),
-          cmocka_unit_test(reads_files_plain_and_compressed))
+          cmocka_unit_test(refuses_lost_lines_of_inpcrd_files), cmocka_unit_test(refuses_damaged_psf_files),
+          cmocka_unit_test(refuses_damaged_prmtop_files), cmocka_unit_test(reads_files_plain_and_compressed))
