@@ -205,6 +205,19 @@ def test_partitions_of_a_stack():
     assert all(np.array_equal(images[0], other) for other in images[1:])
 
 
+def test_third_component_of_slices():
+    """Planes whose trajectories have the slice's own kz, 0 in one of them: no weights. The images are those without it."""
+    k, d = spokes(24, TRUTH)
+    images = []
+    for kz in (0, .1, -.1):
+        made = [acquisition((z + 1) * d[:, s], traj=np.c_[k[s] / N, np.full(len(k[s]), z * kz)], kspace_encode_step_1=s, slice=z,
+                            position=(0, 0, 5 * z)) for z in range(3) for s in range(24)]
+        write("s.h5", header(encoding((N, N, 1), (240, 240, 5), trajectory="radial")), made)
+        run("--method", "adjoint", "--coils", "rss")
+        images.append(image("i.h5"))
+    assert np.array_equal(images[0], images[1]) and np.array_equal(images[0], images[2])
+
+
 def test_warning_of_delays():
     """Spokes whose samples were taken later than the trajectory says, by 0.8 and 0.5 steps of half a cycle; in spokes and in a
     stack of them. By a twentieth nothing is said, nor of trajectories that are no spokes."""

@@ -212,25 +212,64 @@ done:
 /* The meaning of the third component. */
 typedef enum third { THIRD_KZ, THIRD_WEIGHT, THIRD_STEP } third;
 
-/* docs/scans.md has the rule. */
+/* What the third components of all samples are. */
+typedef struct third_facts {
+    bool all_zero, negative; /* negative: some are */
+    bool even;               /* each frame has one value */
+    bool some_zero;          /* of frames with one value, some have 0 */
+    double most, most_k;     /* the largest |value|, and the largest |kx| or |ky| */
+} third_facts;
+
+static third_facts look_at_third(const mri_scan *s)
+{
+    third_facts f = {.all_zero = true, .even = true};
+    for (int i = 0; i < s->trajectories; i++) {
+        const scan_trajectory *t = &s->trajectory[i];
+        for (int64_t m = 0; m < t->samples; m++) {
+            const float *k = t->k + 3 * m;
+            f.all_zero = f.all_zero && k[2] == 0;
+            f.negative = f.negative || k[2] < 0;
+            f.even = f.even && k[2] == t->k[2];
+            f.most = fmax(f.most, fabs((double)k[2]));
+            f.most_k = fmax(f.most_k, fmax(fabs((double)k[0]), fabs((double)k[1])));
+        }
+        f.some_zero = f.some_zero || t->k[2] == 0;
+    }
+    return f;
+}
+
+/* Whether the third components of planes are neither weights nor encode anything: what a slice's position or rounding leaves of kz.
+ * Programs that add up gradients leave a thousandth of k; positive ones could be weights unless they are rounding errors. */
+static bool third_says_nothing(const third_facts *f)
+{
+    const double small = f->negative ? 1e-3 : 1e-9;
+    return f->most <= small * f->most_k || (f->even && (f->negative || f->some_zero));
+}
+
+/* docs/ismrmrd.md has the rule. */
 static vf_status third_component(const ismrmrd_reader *r, third *out)
 {
-    const mri_scan *s = r->out;
-    bool all_zero = true, negative = false, steps = false;
-    for (int i = 0; i < s->trajectories; i++)
-        for (int64_t m = 0; m < s->trajectory[i].samples; m++) {
-            float z = s->trajectory[i].k[3 * m + 2];
-            all_zero = all_zero && z == 0;
-            negative = negative || z < 0;
-        }
+    mri_scan *s = r->out;
+    const third_facts f = look_at_third(s);
+    bool steps = false;
     for (int64_t i = 0; i < r->image_lines; i++)
         steps = steps || r->line[r->order[i].line].step_2 != r->line[r->order[0].line].step_2;
     if (s->matrix[2] > 1) {
-        *out = all_zero && (r->dims < 3 || steps) ? THIRD_STEP : THIRD_KZ;
+        *out = f.all_zero && (r->dims < 3 || steps) ? THIRD_STEP : THIRD_KZ;
         return VF_OK;
     }
-    *out = all_zero || r->dims == 4 ? THIRD_KZ : THIRD_WEIGHT;
-    if (*out == THIRD_WEIGHT && negative)
+    *out = f.all_zero || r->dims == 4 ? THIRD_KZ : THIRD_WEIGHT;
+    if (*out == THIRD_WEIGHT && third_says_nothing(&f)) {
+        vf_note(r->ctx,
+                "%s: the trajectory's third component is %s, so it is no weight, and the matrix is 1 along z: it is "
+                "not used",
+                r->source->path, f.even ? "the same in all samples of an image" : "nearly 0");
+        for (int i = 0; i < s->trajectories; i++)
+            for (int64_t m = 0; m < s->trajectory[i].samples; m++)
+                s->trajectory[i].k[3 * m + 2] = 0;
+        *out = THIRD_KZ;
+    }
+    if (*out == THIRD_WEIGHT && f.negative)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: the trajectory's third component is neither kz (the matrix is 1 along z) nor a weight "
                        "(some are negative)",

@@ -181,6 +181,12 @@ static void test_third_component(void **state)
     /* neither */
     write_line(3, 32, 32, 1, 0.5, 0.25, 0.125);
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "neither kz (the matrix is 1 along z) nor a weight");
+    /* what a sum of gradients leaves of kz */
+    write_line(3, 32, 32, 1, 0.5, 0.25, 1e-6);
+    read_it(NULL, K_AUTO);
+    expect_line(16, 8, 0);
+    assert_null(s.trajectory[0].weights);
+    expect_said("third component is nearly 0");
 }
 
 static void test_time_is_the_fourth(void **state)
