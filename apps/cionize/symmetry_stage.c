@@ -310,7 +310,8 @@ static vf_status first_cell(const cionize_state *r, bool *found, vf_cell *cell)
     return status;
 }
 
-/* Boxes of simulations have 40 % of water and more, crystals less than a tenth in their files. */
+/* Boxes of simulations have 40 % of water and more, crystals less than a tenth in their files. Water that ions replace has a
+ * warning of its own. */
 static vf_status warn_of_filled_cell(const cionize_state *r)
 {
     const double volume = 30, least = 0.25; /* angstrom^3 of a water molecule, and a part of the cell */
@@ -318,17 +319,16 @@ static vf_status warn_of_filled_cell(const cionize_state *r)
     bool found = false;
     vf_cell cell = {0};
     vf_status status = first_cell(r, &found, &cell);
-    if (status != VF_OK || !found)
+    if (status != VF_OK || !found || r->water.solvent)
         return status;
-    status = r->water.solvent ? VF_OK : find_water(r->ctx, r->sources, false, &water);
-    const double count = (double)(r->water.solvent ? r->water.found.count : water.count);
-    water_list_free(&water);
-    if (status == VF_OK && count * volume >= least * vf_cell_volume(&cell))
+    status = find_water(r->ctx, r->sources, false, &water);
+    if (status == VF_OK && (double)water.count * volume >= least * vf_cell_volume(&cell))
         vf_warn(
             r->ctx,
             "%s: water fills the periodic cell of the file, but the run is in free space, without images; add --cell "
-            "input%s",
-            r->settings.input, r->water.solvent ? "" : ", or --select \"not water\"");
+            "input, or --select \"not water\"",
+            r->settings.input);
+    water_list_free(&water);
     return status;
 }
 

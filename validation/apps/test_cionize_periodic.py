@@ -301,11 +301,12 @@ def test_boxes_of_water(_):
                 text += f"ATOM 1 {name} SOL {n + 2} {x + dx + 1:.3f} {y + 0.8 * abs(dx) + 1:.3f} {z + 1:.3f} {q} 1.0\n"
         pathlib.Path("box.pqr").write_text(text, encoding="ascii")
         ions = ["--place", "CLA:1", "--ion-solute", "3"]
-        for wanted in ([], ["--points", "atoms"], ions):
+        for wanted in ([], ["--points", "atoms"]):
             assert (f"box.pqr: {filled}" in make("box.pqr", *wanted, "--dry-run").err) == warned, (edge, wanted)
             assert filled not in make("box.pqr", *wanted, "--cell", "input", "--dry-run").err
-        for wanted in (["--select", "not water"], ["--solvent"]):
+        for wanted in (["--select", "not water"], ["--solvent"], ions):
             assert filled not in make("box.pqr", *wanted, "--dry-run").err, wanted
+        assert "box.pqr has a periodic cell, but distances and energies of ions" in make("box.pqr", *ions, "--dry-run").err
 
 
 def test_cells_that_change(_):
