@@ -11,15 +11,23 @@
 #include "molecule/torn_bonds.h"
 #include "potential/periodic_frames.h"
 
-/* Whether the cell of the run is that of the molecule's file, within the rounding of a file or an option. */
-static bool same_cell(const vf_cell *cell, const unit_cell *stated)
+/* How far a cell may be from that of the molecule's file: lengths, as a part of them, and angles in degrees. */
+typedef struct cell_tolerance {
+    double lengths, angles;
+} cell_tolerance;
+
+static const cell_tolerance of_rounding = {1e-3, 0.1}; /* of a file or an option */
+static const cell_tolerance by_hand = {
+    0.03, 2}; /* numbers that stand for the crystal's, like 58,87,46 for 58.39 86.70 46.27 */
+
+static bool is_cell(const vf_cell *cell, const unit_cell *stated, cell_tolerance allowed)
 {
     double lengths[3], angles[3];
     bool same = stated->state == UNIT_CELL_NUMBERS || stated->state == UNIT_CELL_TURNED;
     vf_cell_shape(cell, lengths, angles);
     for (int a = 0; a < 3; a++)
-        same = same && fabs(lengths[a] - stated->lengths[a]) <= 1e-3 * stated->lengths[a] &&
-               fabs(angles[a] - stated->angles[a]) <= 0.1;
+        same = same && fabs(lengths[a] - stated->lengths[a]) <= allowed.lengths * stated->lengths[a] &&
+               fabs(angles[a] - stated->angles[a]) <= allowed.angles;
     return same;
 }
 
@@ -91,17 +99,21 @@ vf_status symmetry_expand(vf_context *ctx, const crystal_files *files, const uni
     return status;
 }
 
-/* --symmetry expand in another cell than the crystal's, if the file has one. */
-static vf_status other_cell(vf_context *ctx, const char *path, const unit_cell *cell, const listed_symmetry *listed)
+/* Another cell than that of the crystal, if the file has one: a box of a simulation, or numbers that were rounded. */
+static vf_status other_cell(const cionize_state *r, const char *path, const unit_cell *cell,
+                            const listed_symmetry *listed)
 {
-    if (!symmetry_is_trivial(cell->group, listed))
+    const symmetry_choice choice = r->settings.symmetry;
+    const bool trivial = symmetry_is_trivial(cell->group, listed);
+    if (!trivial &&
+        (choice == SYMMETRY_EXPAND || (choice == SYMMETRY_ASK && is_cell(&r->settings.cell, cell, by_hand))))
         return vf_fail(
-            ctx, VF_ERR_INPUT,
-            "%s: the cell of the run is not that of the crystal (space group %s), so --symmetry expand cannot "
-            "add its copies; use --cell input",
+            r->ctx, VF_ERR_INPUT,
+            "%s: the cell of the run is not that of the crystal (space group %s), so its copies cannot be added; "
+            "use --cell input, or --symmetry none if the file has all atoms of the cell",
             path, symmetry_name(cell, listed));
-    if (!*cell->group)
-        warn_of_no_group(ctx, path);
+    if (choice == SYMMETRY_EXPAND && !*cell->group)
+        warn_of_no_group(r->ctx, path);
     return VF_OK;
 }
 
@@ -121,8 +133,8 @@ vf_status take_symmetry(cionize_state *r)
             r->ctx, VF_ERR_ARGUMENT,
             "option symmetry: expand is for files, whose operators arrays lack; read the molecule's file with "
             "it");
-    if (!of_file && !same_cell(&s->cell, &cell))
-        return expand ? other_cell(r->ctx, path, &cell, listed) : VF_OK;
+    if (!of_file && !is_cell(&s->cell, &cell, of_rounding))
+        return other_cell(r, path, &cell, listed);
     if (cell.state == UNIT_CELL_TURNED)
         return vf_fail(
             r->ctx, VF_ERR_INPUT,

@@ -110,6 +110,9 @@ def test_without_the_option_a_group_is_rejected(_):
     write("bare.pqr", atoms, "")
     refuse(3, ["listed.pqr", *advice], "bare.pqr", "--cell", "listed.pqr")
     make("listed.pqr", "--cell", "40,40,40", "--dry-run")  # another cell than the crystal's
+    for near in (f"{A + 0.1},{B - 0.4},{C}", f"{A},{B},{C},90,91,90"):  # rounded by hand, or meant for another axis
+        refuse(3, ["listed.pqr", "not that of the crystal", "P 21 21 21", "--cell input"], "listed.pqr", "--cell", near)
+        make("listed.pqr", "--cell", near, "--symmetry", "none", "--dry-run")
     make("listed.pqr", "--dry-run")  # in free space
     refuse(3, ["listed.pqr", "not that of the crystal", "P 21 21 21", "--cell input"], "listed.pqr", "--cell", "40,40,40", "--symmetry",
            "expand")
