@@ -18,6 +18,7 @@ import program
 import ismrmrd_file  # noqa: E402 - after program, which finds seeds
 import seeds
 from made_scan import h5py, need_h5py, numpy, phantom, run_tests
+from plain_scan import forward, write_scan
 from program import Skip, make, refuse
 
 
@@ -298,6 +299,30 @@ def test_phase_over_the_object(_):
         print(f"    {turns} turns: error {errors[-1]:.4f}, hole {hole:.3f}")
         assert hole < 0.1, (turns, hole)
     assert errors[1] < 2 * errors[0], errors
+
+
+def test_gaps_that_fold(_):
+    """Spirals whose turns are 1.3 to 2 cycles apart, in the centre of k-space, too. Its gaps fold the images that ESPIRiT takes its
+    maps from, which then have two parts of the object on one voxel: images were off by 17 to 30 %, without a word. Joint estimation
+    explains the samples. The noise of a voxel, 0.3 / 48, is 1.1 % of the phantom's rms; coils and the prior fill in up to half of
+    the samples, so twice that. Measured 1.5 to 1.8 %. A spiral without gaps keeps ESPIRiT's maps."""
+    need_h5py()
+    n, shots, random = 48, 6, seeds.generator(13)
+    truth = ismrmrd_file.phantom(n, n)
+    seen = truth * ismrmrd_file.coils(6, n, n)
+    along = numpy.linspace(0, 1, 400)
+    for apart in (1, 1.3, 1.5, 2):
+        angle = 2 * math.pi * (n / 2 / shots / apart * along + numpy.arange(shots)[:, None] / shots)
+        k = (n / 2 * along * numpy.array([numpy.cos(angle), numpy.sin(angle), 0 * angle])).reshape(3, -1).T.astype("f4")
+        data = forward(k, seen)
+        write_scan("s.h5", k, data + 0.3 * ismrmrd_file.complex_noise(random, data.shape), n=n)
+        done = make("s.h5", "-o", "i.h5")
+        assert ("NLINV" if apart > 1 else "ESPIRiT") in done.out, (apart, done.out)
+        with h5py.File("i.h5") as file:
+            image = abs(file["image"][0, 0])
+        error = numpy.linalg.norm(image - truth) / numpy.linalg.norm(truth)
+        print(f"    {apart} apart: error {error:.4f}")
+        assert error < 0.022, (apart, error)
 
 
 def test_refused(_):

@@ -32,6 +32,9 @@ static const double TRUNCATION = CALIBRATE_TRUNCATION, TRUNCATION_SOLVED = 1e-4;
 /* Warn if the maps explain less of the data, or if more of the signal lies where two parts of the object fall on one
  * voxel. */
 static const double LEAST_EXPLAINED = CALIBRATE_LEAST_EXPLAINED, MOST_SECOND = 0.1;
+/* With less of the centre sampled, its gaps fold the coils' images. If they do, voxels look as if two parts of the object fell on
+ * them: more of the signal than MOST_OF_GAPS, of which scans whose gaps do not matter, such as few spokes, have 0. */
+static const double WITHOUT_GAPS = 0.98, MOST_OF_GAPS = 0.01;
 /* Precise enough for ratios of coils. */
 static const solve_options small_solve = {
     .precision = VF_F32, .iterations = 25, .tolerance = 1e-3, .input = "calibration"};
@@ -410,6 +413,28 @@ bool calibrate_takes_joint(vf_context *ctx, const mri_scan *raw, recon_coils how
     return joint;
 }
 
+/* Whether ESPIRiT's maps are likely to describe the calibration's own folds, as of a spiral whose turns are too far apart. */
+static bool gaps_fold(const calibration *c, const vf_espirit_quality *quality)
+{
+    return c->share > 0 && c->share < WITHOUT_GAPS && quality->second_share > MOST_OF_GAPS;
+}
+
+/* Joint estimation in place of ESPIRiT's maps, which stay if it cannot make any. */
+static vf_status replace_folded(calibration *c, int place, recon_map_sets sets, recon_watch *watch, float complex *maps,
+                                calibrated *made, vf_espirit_quality *quality)
+{
+    const calibrated before = *made;
+    calibrate_release(c);
+    *made = (calibrated){0};
+    vf_status status = calibrate_jointly(c, place, true, watch, maps, made);
+    if (status != VF_ERR_INPUT)
+        return status;
+    vf_context_clear_error(c->ctx);
+    calibrate_release(c);
+    *made = before;
+    return calibrate_espirit(c, place, false, sets, watch, maps, made, quality);
+}
+
 vf_status calibrate_maps(const device_team *team, const mri_scan *raw, recon_coils how, recon_map_sets sets, int place,
                          recon_watch *watch, float complex *maps, calibrated *made)
 {
@@ -422,10 +447,13 @@ vf_status calibrate_maps(const device_team *team, const mri_scan *raw, recon_coi
     c.voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     if (must || (how != RECON_COILS_WALSH && how != RECON_COILS_NLINV && raw->coils > 1))
         status = calibrate_espirit(&c, place, must, sets, watch, maps, made, &quality);
+    const bool folded = made->sets > 0 && !must && gaps_fold(&c, &quality);
     bool replaced = false;
-    if (status == VF_OK && made->sets > 0 && quality.explained < LEAST_EXPLAINED && !must)
+    if (status == VF_OK && folded)
+        status = replace_folded(&c, place, sets, watch, maps, made, &quality);
+    else if (status == VF_OK && made->sets > 0 && quality.explained < LEAST_EXPLAINED && !must)
         status = calibrate_replace(&c, place, quality.explained, maps, made, &replaced);
-    if (status == VF_OK && made->sets > 0)
+    if (status == VF_OK && made->sets > 0 && !folded)
         judge(&c, &quality, replaced);
     if (status == VF_OK && made->sets == 0) {
         calibrate_release(&c);
