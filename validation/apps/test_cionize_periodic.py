@@ -243,72 +243,6 @@ def test_gromacs_files(_):
     refuse(2, ["--cell 'one.xyz'", ".gro"], "a.pqr", "--cell", "one.xyz")
 
 
-def wrapped(atoms, shape, whole=1):
-    """Positions in the cell, as simulations write them: `whole` neighbours together, by the first of them."""
-    cell = vectors(shape)
-    turns = numpy.floor(atoms @ numpy.linalg.inv(cell) + 1e-9)
-    return atoms - turns[numpy.arange(len(atoms)) // whole * whole] @ cell
-
-
-def test_molecules_that_faces_cut(_):
-    """A chain with bonds of 1.5 angstrom across the cell's faces, and waters whose hydrogen bonds cross them, but which are whole. Cut
-    molecules have another potential in free space, and with --boundary vacuum; in a cell that is surrounded by a conductor they
-    have the same."""
-    cut, charges = "the faces of the periodic cell cut", numpy.tile([0.3, -0.3], 20)
-    chain = numpy.array([(2 + 1.2 * i, 3 + 0.9 * (i % 2), 4 + 0.4 * i) for i in range(40)])
-    water = numpy.array([(0.5, 5, 5), (-0.4, 5.3, 5), (0.5, 5.6, 5.7), (-2.2, 5.9, 5), (-3.1, 5.6, 5), (-2.2, 6.5, 5.7)])  # H...O 1.9
-
-    def file_of(name, places, shape, names="C" * 40):
-        with open(name, "w", encoding="ascii") as stream:
-            stream.write(cryst1(shape))
-            for n, ((x, y, z), q, letter) in enumerate(zip(places, charges, names), 1):
-                stream.write(f"ATOM {n} {letter}{n} UNK {(n + 3) // 4} {x:.4f} {y:.4f} {z:.4f} {q:.4f} 1.0\n")
-        return name
-
-    def said(*arguments):
-        return make(*arguments, "--spacing", "4", "-o", "a.dx").err
-
-    for shape in (20, 25, 22, 90, 90, 90), (24, 22, 26, 75, 80, 65):
-        file_of("whole.pqr", chain, shape)
-        file_of("atoms.pqr", wrapped(chain, shape), shape)
-        file_of("residues.pqr", wrapped(chain, shape, 4), shape)  # only bonds between residues are cut
-        for name in ("atoms.pqr", "residues.pqr"):
-            where = f"{name}: {cut} "
-            assert where in said(name) and "add --cell input" in said(name), (name, shape)
-            assert where in said(name, "--cell", "input", "--boundary", "vacuum")
-            assert cut not in said(name, "--cell", "input") and cut not in said(name, "--select", "resid 1")
-        assert cut not in said("whole.pqr") and cut not in said("whole.pqr", "--cell", "input", "--boundary", "vacuum")
-        file_of("water.pqr", numpy.concatenate([wrapped(water[:3], shape, 3), wrapped(water[3:], shape, 3)]), shape, "OHHOHH")
-        assert cut not in said("water.pqr"), shape
-        write_dcd("a.dcd", [chain, chain, wrapped(chain, shape)], [shape] * 3)
-        assert f"a.dcd: frame 3: {cut}" in said("whole.pqr", "--trajectory", "a.dcd")
-        assert cut not in said("whole.pqr", "--trajectory", "a.dcd", "--frames", ":2")
-        assert cut not in said("whole.pqr", "--trajectory", "a.dcd", "--select", "resid 1")
-        assert cut not in said("atoms.pqr", "--trajectory", "a.dcd", "--cell", "input")
-    # The numbers are those in the file, and so is the distance: 20 - 1.2 along x, 0.9 along y, 0.4 along z.
-    file_of("atoms.pqr", wrapped(chain, (20, 25, 22, 90, 90, 90)), (20, 25, 22, 90, 90, 90))
-    assert f"{cut} 2 bonds, the first between atoms 15 (C15) and 16 (C16), which are 18.8 A apart" in said("atoms.pqr", "--select", "resid 2 to 10")
-
-
-def test_boxes_of_water(_):
-    """A box of water in free space ends at its faces; a crystal has little water in its file, and free space may be meant."""
-    filled = "water fills the periodic cell of the file, but the run is in free space"
-    corners = [(3.1 * x, 3.1 * y, 3.1 * z) for x in range(4) for y in range(4) for z in range(4)]
-    for edge, warned in ((12.5, True), (40, False)):
-        text = cryst1((edge, edge, edge, 90, 90, 90)) + "ATOM 1 ZN ZN 1 6.0 6.0 6.0 2.0 1.0\n"
-        for n, (x, y, z) in enumerate(corners):
-            for name, dx, q in (("OW", 0, -0.8), ("HW1", -0.6, 0.4), ("HW2", 0.6, 0.4)):
-                text += f"ATOM 1 {name} SOL {n + 2} {x + dx + 1:.3f} {y + 0.8 * abs(dx) + 1:.3f} {z + 1:.3f} {q} 1.0\n"
-        pathlib.Path("box.pqr").write_text(text, encoding="ascii")
-        ions = ["--place", "CLA:1", "--ion-solute", "3"]
-        for wanted in ([], ["--points", "atoms"]):
-            assert (f"box.pqr: {filled}" in make("box.pqr", *wanted, "--dry-run").err) == warned, (edge, wanted)
-            assert filled not in make("box.pqr", *wanted, "--cell", "input", "--dry-run").err
-        for wanted in (["--select", "not water"], ["--solvent"], ions):
-            assert filled not in make("box.pqr", *wanted, "--dry-run").err, wanted
-        assert "box.pqr has a periodic cell, but distances and energies of ions" in make("box.pqr", *ions, "--dry-run").err
-
-
 def test_cells_that_change(_):
     """Scaling positions and the cell by t divides the potential of points by t, at the same fractional coordinates. So
     the mean over frames is the first one's, times the mean of 1 / t; the deviation likewise. Positions and t have few
@@ -461,9 +395,35 @@ def test_ions_keep_their_distance_from_images(_):
     assert "the images of an ion are 13 A apart" in done.err, done.err
 
 
+def test_maps_keep_their_cell(_):
+    """An ion that is placed by a map from a file feels its images, and its distance to them, as if the map were not written. The second
+    comment of a cube file has the cell, however long the other texts are; VMD reads 255 characters."""
+    name = "a_name_that_leaves_little_room_for_anything_else_in_a_line_of_comments_which_viewers_cut.pqr"
+    write_pqr(name, some_atoms(generator(), 9, 9))
+    ions = ["--place", "SOD:1", "--place", "CLA:1", "--ion-solute", "2.5", "--ion-ion", "6", "--report", "r.json", "-o", "r.pdb"]
+
+    def placed(*arguments):
+        make("-q", name, *arguments, *ions)
+        found = json.loads(pathlib.Path("r.json").read_text(encoding="ascii"))["ions"]
+        return numpy.array([found[axis] for axis in "xyz"]), numpy.array(found["energy"])
+
+    for shape, kinds in ((12, 13, 14, 90, 90, 90), ("dx", "h5", "mrc", "cube")), ((13, 13, 14, 80, 75, 65), ("dx", "h5", "cube")):
+        cell = ["--cell", ",".join(map(str, shape)), "--spacing", "1"]
+        places, energies = placed(*cell)
+        for kind in kinds:
+            make("-q", name, *cell, "--precision", "double", "-o", "map." + kind)
+            again, read_energies = placed("--read-map", "map." + kind)
+            assert abs(again - places).max() < 1e-5, (kind, shape)  # cube files are in bohr, of 12 digits
+            assert abs(read_energies - energies).max() < 1e-4 * abs(energies).max(), (kind, shape)  # 6 digits of the potential
+        make("-q", name, *cell, "--smooth", "1", "--select", "not (" + " and ".join(f"index {n}" for n in range(9)) + ")", "-o", "map.cube")
+        with open("map.cube", encoding="ascii") as file:
+            first, second = file.readline(), file.readline()
+        assert max(len(first), len(second)) < 255 and "; periodic: " in second and "; of selected atoms: not (" in second, second
+
+
 def test_read_map_of_other_kinds(_):
     write_pqr("a.pqr", [(1, 2, 3, 1.5), (4, 4, 4, -1.5)])
-    for name in ("a.h5", "a.dx"):
+    for name in ("a.h5", "a.dx", "a.cube"):
         make("-q", "a.pqr", "--cell", "9,9,9", "--smooth", "1", "-o", name)
         refuse(3, [name, "--smooth 1"], "a.pqr", "--read-map", name, "--place", "SOD:1")
         make("-q", "a.pqr", "--cell", "9,9,9", "--boundary", "vacuum", "-o", name)

@@ -13,7 +13,8 @@ enum {
     WIDTH = 13,
     PER_LINE = 6,
     GRID_DIGITS = 12,
-    PART_SIZE = 110, /* VMD reads 255 characters of a comment line; three parts are joined, two of them below 80 */
+    LINE_SIZE = 250, /* VMD reads 255 characters of a comment line */
+    PART_SIZE = 110, /* three are joined in the first, two of them below 80 */
     ATOM_LINE = 160,
     ATOM_BLOCK = 1024, /* atoms that a thread formats at a time */
     ATOM_WORK = 2000   /* about ns of one */
@@ -28,25 +29,53 @@ static const char *length(double angstrom, char *text)
     return vf_format_general(angstrom / bohr, GRID_DIGITS, text);
 }
 
-static vf_status write_comments(text_map *state)
+/* Lines of map_provenance that fit, without method and command. */
+static vf_status write_first_comment(text_map *state)
 {
-    /* Lines of map_provenance, without method and command, which do not fit. The first of each group always exists. */
-    static const int lines[2][3] = {{0, 1, 6}, {2, 7, 3}};
-    static const char SELECTED[] = "of selected atoms";
-    enum { ERROR_SIZE = 60 }; /* without its last words, which VMD might cut */
+    static const int lines[] = {0, 1, 6}; /* the first always exists */
+    enum { ERROR_SIZE = 60 };             /* without its last words, which VMD might cut */
     char part[PART_SIZE];
     vf_status status = VF_OK;
-    for (int line = 0; line < 2; line++) {
-        for (int n = 0; status == VF_OK && n < 3; n++)
-            if (map_provenance(state->map.info, lines[line][n], part, sizeof part))
-                status = map_text_printf(state->text, "%s%s", n > 0 ? "; " : "", part);
-        if (status == VF_OK && line == 0)
-            status = text_map_error_line(state, "; ", ERROR_SIZE, "");
-        for (int n = 8; status == VF_OK && line == 1 && map_provenance(state->map.info, n, part, sizeof part); n++)
-            if (strncmp(part, SELECTED, strlen(SELECTED)) == 0)
-                status = map_text_printf(state->text, "; %s", part);
-        VF_TRY(status, map_text_append(state->text, "\n"));
+    for (int n = 0; status == VF_OK && n < 3; n++)
+        if (map_provenance(state->map.info, lines[n], part, sizeof part))
+            status = map_text_printf(state->text, "%s%s", n > 0 ? "; " : "", part);
+    if (status == VF_OK)
+        status = text_map_error_line(state, "; ", ERROR_SIZE, "");
+    VF_TRY(status, map_text_append(state->text, "\n"));
+    return status;
+}
+
+/* The molecule, its digest, and what one must know to go on with the map: the dielectric, the cell, Gaussian charges, the selection. If the
+ * line is too long, the digest goes, and the molecule is cut. */
+static vf_status write_second_comment(text_map *state)
+{
+    enum { MOLECULE, DIGEST, NEEDED, LINES = 6 };
+    static const int lines[LINES] = {2, 3, 7, 8, 9, 10};
+    char part[LINES][PART_SIZE];
+    size_t needed = 0, last = NEEDED;
+    for (int n = 0; n < LINES; n++) {
+        if (!map_provenance(state->map.info, lines[n], part[n], sizeof part[n]))
+            part[n][0] = '\0';
+        else if (n >= NEEDED) {
+            needed += strlen("; ") + strlen(part[n]);
+            last = (size_t)n;
+        }
     }
+    if (needed > LINE_SIZE) { /* without the selection, which is the last, they fit */
+        part[last][strlen(part[last]) - (needed - LINE_SIZE)] = '\0';
+        needed = LINE_SIZE;
+    }
+    const size_t room = needed < LINE_SIZE ? LINE_SIZE - needed : 0;
+    part[MOLECULE][strnlen(part[MOLECULE], room)] = '\0';
+    if (strlen(part[MOLECULE]) + strlen("; ") + strlen(part[DIGEST]) > room)
+        part[DIGEST][0] = '\0';
+    vf_status status = map_text_append(state->text, part[MOLECULE]);
+    for (int n = NEEDED; status == VF_OK && n <= LINES; n++) {
+        const char *text = part[n < LINES ? n : DIGEST];
+        if (*text)
+            status = map_text_printf(state->text, "; %s", text);
+    }
+    VF_TRY(status, map_text_append(state->text, "\n"));
     return status;
 }
 
@@ -102,7 +131,8 @@ static vf_status write_header(text_map *state)
     const map_info *info = state->map.info;
     const vf_grid *grid = &info->grid;
     char x[VF_NUMBER_TEXT], y[VF_NUMBER_TEXT], z[VF_NUMBER_TEXT];
-    vf_status status = write_comments(state);
+    vf_status status = write_first_comment(state);
+    VF_TRY(status, write_second_comment(state));
     VF_TRY(status, map_text_printf(state->text, "%5lld %s %s %s\n", (long long)info->molecule->atoms,
                                    length(grid->origin[0], x), length(grid->origin[1], y), length(grid->origin[2], z)));
     VF_TRY(status,
