@@ -41,6 +41,12 @@ static vf_status check_read_map(const cionize_state *r)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: the map shows Gaussian charges (--smooth %g); ions need a map of point charges", m->path,
                        m->sigma);
+    if (m->cutoff > 0 && ions_asked(r))
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: the map is cut off at %g A, and its file does not state how ions act through that; place them in "
+            "the run that computes it, with --method cutoff, or use a map of all charges",
+            m->path, m->cutoff);
     if (m->in_solvent && ions_asked(r))
         return vf_fail(
             r->ctx, VF_ERR_INPUT,

@@ -201,6 +201,18 @@ def test_ions(_):
         assert abs(alone[0] - refined.energies[0]) <= 1e-6, (alone, refined.energies)  # places have some digits in the report
 
 
+def test_ions_of_maps_that_are_read(_):
+    """Ions would act on each other by Coulomb's whole law, and in a cell by all images, next to a molecule that is cut off."""
+    pathlib.Path("a.pqr").write_text("ATOM 1 O UNK 1 2.0 3.0 4.0 -1.0 1.5\nATOM 2 C UNK 1 5.0 3.0 4.0 1.0 1.5\n", encoding="ascii")
+    for cell in ([], ["--cell", "12,13,14"]):
+        for kind in ("dx", "dx.gz", "mrc", "cube", "h5"):
+            make("-q", "a.pqr", "--spacing", "1", *cell, "--method", "cutoff:6", "-o", f"map.{kind}")
+            refuse(3, [f"map.{kind}", "cut off at 6 A", "--method cutoff"], "a.pqr", "--read-map", f"map.{kind}", "--place", "SOD:1")
+            make("-q", "a.pqr", "--read-map", f"map.{kind}", "--profile", "z")  # other uses need no law of ions
+        make("-q", "a.pqr", "--spacing", "1", *cell, "-o", "map.dx")
+        make("-q", "a.pqr", "--read-map", "map.dx", "--place", "SOD:1", "--ion-solute", "3")
+
+
 def test_refusals(_):
     write_molecule("a.pqr", random_molecule(generator(), 5))
     for bad in ("cutoff", "cutoff:", "cutoff:0", "cutoff:-3", "cutoff:nan", "cutoff:inf", "cutoff:1e300", "cutoff:2e6", "cutoff:5A",

@@ -159,6 +159,8 @@ void map_constants(text_piece line, locale_t c_locale, loaded_map *map)
         take_cell(&line, c_locale, map);
     } else if (text_take_prefix(&line, "Gaussian charges: erf(r/(sqrt(2) sigma))/r instead of 1/r, sigma = ")) {
         map->sigma = take_number(&line, c_locale);
+    } else if (text_take_prefix(&line, "cut off at ")) {
+        map->cutoff = take_number(&line, c_locale);
     }
 }
 

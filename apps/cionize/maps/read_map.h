@@ -20,6 +20,7 @@ typedef struct loaded_map {
     double unit_constant, temperature, dielectric, r_min;
     bool distance_dielectric;
     double sigma;                  /* of Gaussian charges; 0: points, or not stated */
+    double cutoff;                 /* beyond which charges do not act; 0: none, or not stated */
     bool vacuum;                   /* of periodic maps */
     bool pmepot;                   /* of VMD's PMEPot: periodic, and of Gaussian charges of unknown width */
     bool of_selection;             /* the potential of selected atoms */

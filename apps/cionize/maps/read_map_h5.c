@@ -101,6 +101,8 @@ static vf_status read_constants(vf_context *ctx, vf_h5 *file, loaded_map *map)
         status = vf_h5_attribute_get_doubles(file, DATASET, numbers[i].name, numbers[i].to, 1);
     if (status == VF_OK && vf_h5_attribute_exists(file, DATASET, "sigma"))
         status = vf_h5_attribute_get_doubles(file, DATASET, "sigma", &map->sigma, 1);
+    if (status == VF_OK && vf_h5_attribute_exists(file, DATASET, "cutoff"))
+        status = vf_h5_attribute_get_doubles(file, DATASET, "cutoff", &map->cutoff, 1);
     map->of_selection = vf_h5_attribute_exists(file, DATASET, "selection");
     VF_TRY(status, vf_h5_attribute_get_text(file, DATASET, "dielectric_model", model, sizeof model));
     if (status != VF_OK)
