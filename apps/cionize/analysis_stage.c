@@ -27,6 +27,12 @@ static const char *no_check(const cionize_state *r)
         return "the map is not periodic";
     if (r->settings.vacuum || r->read.vacuum)
         return "the boundary is vacuum, not tin-foil";
+    if (r->settings.solvent.on || r->read.in_solvent)
+        return "the map is that in a solvent";
+    if ((r->settings.read_map ? r->read.cutoff : r->settings.cutoff) > 0)
+        return "the map is cut off";
+    if (r->read.pmepot)
+        return "the map is that of Gaussian charges of unknown width";
     if (!plane_is_lattice(cell, r->settings.profile_axis))
         return "the cell's vectors do not span planes across this axis; z has them in every cell";
     if (r->read.of_selection)

@@ -293,6 +293,11 @@ def test_profiles(_):
     for more in (["--border", "3"], ["--cell", "17,19,23,80,97,105"]):
         make("-q", "a.pqr", "--spacing", "2", *more, "-o", "b.h5", "--profile", "x:p.csv", "--report", "r.json")
         assert report()["profile"]["no_check"] and table("p.csv")[1].shape[1] == 3
+    # Other laws than the one that is integrated: also of maps that are read.
+    for more, why in ((["--solvent"], "in a solvent"), (["--method", "cutoff:8"], "cut off")):
+        for source in (["--cell", "17,19,23", "--spacing", "1", *more, "-o", "b.h5"], ["--read-map", "b.h5"]):
+            make("-q", "a.pqr", *source, "--profile", "z:p.csv", "--report", "r.json")
+            assert why in report()["profile"]["no_check"] and table("p.csv")[1].shape[1] == 3, source
 
 
 def test_radial(_):
