@@ -302,16 +302,16 @@ def test_phase_over_the_object(_):
 
 
 def test_gaps_that_fold(_):
-    """Spirals whose turns are 1.3 to 2 cycles apart, in the centre of k-space, too. Its gaps fold the images that ESPIRiT takes its
-    maps from, which then have two parts of the object on one voxel: images were off by 17 to 30 %, without a word. Joint estimation
+    """Spirals whose turns are 1.5 or 2 cycles apart, in the centre of k-space, too. Its gaps fold the images that ESPIRiT takes its
+    maps from, which then have two parts of the object on one voxel: images were off by 8 to 30 %, without a word. Joint estimation
     explains the samples. The noise of a voxel, 0.3 / 48, is 1.1 % of the phantom's rms; coils and the prior fill in up to half of
     the samples, so twice that. Measured 1.5 to 1.8 %. A spiral without gaps keeps ESPIRiT's maps."""
     need_h5py()
-    n, shots, random = 48, 6, seeds.generator(13)
+    n, random = 48, seeds.generator(13)
     truth = ismrmrd_file.phantom(n, n)
-    seen = truth * ismrmrd_file.coils(6, n, n)
+    seen = truth * ismrmrd_file.coils(4, n, n)
     along = numpy.linspace(0, 1, 400)
-    for apart in (1, 1.3, 1.5, 2):
+    for apart, shots in ((1, 6), (1.5, 4), (1.5, 6), (2, 6)):
         angle = 2 * math.pi * (n / 2 / shots / apart * along + numpy.arange(shots)[:, None] / shots)
         k = (n / 2 * along * numpy.array([numpy.cos(angle), numpy.sin(angle), 0 * angle])).reshape(3, -1).T.astype("f4")
         data = forward(k, seen)
@@ -321,8 +321,8 @@ def test_gaps_that_fold(_):
         with h5py.File("i.h5") as file:
             image = abs(file["image"][0, 0])
         error = numpy.linalg.norm(image - truth) / numpy.linalg.norm(truth)
-        print(f"    {apart} apart: error {error:.4f}")
-        assert error < 0.022, (apart, error)
+        print(f"    {shots} spirals, {apart} apart: error {error:.4f}")
+        assert error < 0.022, (apart, shots, error)
 
 
 def test_refused(_):

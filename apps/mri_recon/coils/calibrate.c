@@ -35,6 +35,9 @@ static const double LEAST_EXPLAINED = CALIBRATE_LEAST_EXPLAINED, MOST_SECOND = 0
 /* With less of the centre sampled, its gaps fold the coils' images. If they do, voxels look as if two parts of the object fell on
  * them: more of the signal than MOST_OF_GAPS, of which scans whose gaps do not matter, such as few spokes, have 0. */
 static const double WITHOUT_GAPS = 0.98, MOST_OF_GAPS = 0.01;
+/* In the inner half of the centre, where most of the signal is, more must be sampled than in all of it: few spokes leave gaps
+ * only farther out, spirals whose turns are too far apart everywhere. */
+static const double LEAST_INNER = 0.95;
 /* Precise enough for ratios of coils. */
 static const solve_options small_solve = {
     .precision = VF_F32, .iterations = 25, .tolerance = 1e-3, .input = "calibration"};
@@ -60,13 +63,15 @@ static void choose_centre(calibration *c)
     c->voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
 }
 
-/* The share of unit cells within the centre, a ball, that hold a sample; 1 if memory runs out. */
-static double covered(const calibration *c)
+/* Sets the shares of unit cells within the centre, a ball, and within half of its radius, that hold a sample; 1 if memory runs
+ * out. */
+static void cover(calibration *c)
 {
-    int64_t within = 0, held = 0;
+    int64_t within[2] = {0, 0}, held[2] = {0, 0};
     unsigned char *cell = calloc((size_t)c->points, 1);
+    c->share = c->inner_share = 1;
     if (!cell)
-        return 1;
+        return;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->ctx, 5 * c->centre.samples))
     for (int64_t m = 0; m < c->centre.samples; m++) {
         int64_t at = 0;
@@ -81,11 +86,17 @@ static double covered(const calibration *c)
         double radius = 0;
         for (int a = 0; a < 3; a++)
             radius += pow((fabs((double)c->grid.k[3 * i + a]) + 0.5) / c->k_cut[a], 2);
-        within += radius < 1;
-        held += radius < 1 && cell[i];
+        for (int half = 0; half < 2; half++) {
+            const bool inside = radius < (half ? 0.25 : 1);
+            within[half] += inside;
+            held[half] += inside && cell[i];
+        }
     }
     free(cell);
-    return within ? (double)held / (double)within : 1;
+    if (within[0] > 0)
+        c->share = (double)held[0] / (double)within[0];
+    if (within[1] > 0)
+        c->inner_share = (double)held[1] / (double)within[1];
 }
 
 /* The largest value of the point spread function, relative to its value at 0, at shifts by a half, third and quarter of
@@ -112,6 +123,8 @@ static double folding(const calibration *c)
 /* Whether the centre is sampled well enough to solve for the coils' images. */
 static bool well_sampled(const calibration *c)
 {
+    if (c->inner_share < LEAST_INNER)
+        return false;
     return c->share >= LEAST_COVERED || (c->share >= LEAST_COVERED_IRREGULARLY && folding(c) <= MOST_FOLDED);
 }
 
@@ -146,7 +159,7 @@ static vf_status take_centre(calibration *c, int place, bool warn)
     if (status != VF_OK)
         return status;
     calibrate_normalise(c->ctx, c->data, c->centre.samples * c->scan->coils);
-    c->share = covered(c);
+    cover(c);
     if (warn && !well_sampled(c))
         vf_warn(c->ctx,
                 "only %.0f %% of the centre of k-space is sampled, so the estimated coil maps may be wrong and the "
@@ -403,7 +416,7 @@ bool calibrate_takes_joint(vf_context *ctx, const mri_scan *raw, recon_coils how
         const bool any = status == VF_OK && c.centre.samples > 0;
         VF_TRY(status, any ? calibrate_number(&c) : VF_OK);
         if (any && status == VF_OK) {
-            c.share = covered(&c);
+            cover(&c);
             joint = !well_sampled(&c);
         }
         if (status != VF_OK)

@@ -19,6 +19,7 @@ typedef struct calibration {
     scan_trajectory grid;   /* the small matrix's Cartesian samples */
     float complex *gridded; /* [coil][point] on `grid` */
     double share;           /* the share of the centre that is sampled */
+    double inner_share;     /* and of its inner half, where most of the signal is */
     bool phases;            /* frames of all phases are taken together */
 } calibration;
 
