@@ -232,9 +232,12 @@ static void finish_noise(filler *f)
     }
     double scale = known ? noise_us / (image_us * bandwidth) : 1;
     if (f->noise.ignored > 0)
-        vf_warn(r->ctx, "%s: %" PRId64 " noise acquisition%s the image data and %s not used%s", r->source->path,
-                f->noise.ignored, f->noise.ignored == 1 ? " does not match" : "s do not match",
-                f->noise.ignored == 1 ? "is" : "are", f->noise.count == 0 ? "; assuming white noise" : "");
+        vf_warn(r->ctx,
+                "%s: %" PRId64
+                " noise acquisition%s not used, because of another number of channels than the image's, no samples, or "
+                "values that are NaN or infinite%s",
+                r->source->path, f->noise.ignored, f->noise.ignored == 1 ? " is" : "s are",
+                f->noise.count == 0 ? "; assuming white noise" : "");
     if (f->noise.ignored > 0 && f->noise.count == 0)
         return;
     if (f->noise.count < 2 * (int64_t)coils) {

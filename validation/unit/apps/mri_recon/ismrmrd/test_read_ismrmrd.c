@@ -194,7 +194,7 @@ static void test_noise(void **state)
     read_it(NULL, K_AUTO);
     assert_int_equal(s.trajectory[0].samples, 8);
     assert_non_null(s.noise);
-    expect_said("1 noise acquisition does not match the image data and is not used");
+    expect_said("1 noise acquisition is not used, because of another number of channels");
     /* x1 = (1 + i)/2 x0: covariance 4, 2 - 2i; 2 + 2i, 2. The noise was read at half the bandwidth of the data
      * (twice the time per sample), of which the filter left 3/4. With 8 samples, variances have a variance of 4^2 /
      * 8 and 2^2 / 8, as large as their difference, so both become their mean, 3. The correlation is 1, and stays.
