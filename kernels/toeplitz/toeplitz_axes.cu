@@ -66,9 +66,8 @@ struct column_port {
     }
 };
 
-template <typename T, int MODE, int LENGTH>
-__global__ void __launch_bounds__((block_limits<T, LENGTH>::THREADS), (block_limits<T, LENGTH>::BLOCKS))
-    columns(const columns_task<T> task, const axis_shape shape)
+template <typename T, int MODE>
+__global__ void __launch_bounds__(MOST_THREADS) columns(const columns_task<T> task, const axis_shape shape)
 {
     const int line = (int)threadIdx.x % shape.lines;
     const int64_t tiles = (task.inner + shape.lines - 1) / shape.lines, outer = blockIdx.x / tiles;
@@ -85,9 +84,9 @@ __global__ void __launch_bounds__((block_limits<T, LENGTH>::THREADS), (block_lim
     const line_place<T, false> place = {shared_memory<T>() + line, (int)threadIdx.x / shape.lines, shape.threads,
                                         shape.lines, shape.plan.length * shape.lines};
     const number<T> *roots = static_cast<const number<T> *>(shape.roots);
-    const int half = transform_line<LENGTH>(place, shape.plan, roots, 0, true, MODE != THERE_AND_BACK, port);
+    const int half = transform_line<0>(place, shape.plan, roots, 0, true, MODE != THERE_AND_BACK, port);
     if (MODE == THERE_AND_BACK)
-        transform_line<LENGTH>(place, shape.plan, roots, half, false, true, port);
+        transform_line<0>(place, shape.plan, roots, half, false, true, port);
 }
 
 /* ---- rows ---- */
@@ -233,18 +232,11 @@ __global__ void __launch_bounds__(MOST_THREADS) whole_rows(number<T> *q, int64_t
 
 /* ---- host side ---- */
 
-/* WHOLE is for plans, once each: it needs no code of its own for the common lengths. */
 template <typename T, int MODE>
 cudaError_t launch_columns(const columns_task<T> &task, const axis_shape &shape, cudaStream_t stream)
 {
     const int64_t blocks = (task.inner + shape.lines - 1) / shape.lines * task.outer;
-    cudaError_t error = cudaSuccess;
-    if constexpr (MODE == WHOLE)
-        return launch(columns<T, WHOLE, 0>, blocks, shape, false, stream, task, shape);
-    with_length<T, true>(shape.plan.length, [&](auto length) {
-        error = launch(columns<T, MODE, length.value>, blocks, shape, MODE == THERE_AND_BACK, stream, task, shape);
-    });
-    return error;
+    return launch(columns<T, MODE>, blocks, shape, MODE == THERE_AND_BACK, stream, task, shape);
 }
 
 int64_t row_blocks(const axis_shape &shape, int64_t rows)

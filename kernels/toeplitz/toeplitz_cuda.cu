@@ -1,6 +1,6 @@
-/* The CUDA backend. If the lengths allow, it transforms the doubled grid axis by axis: toeplitz_axes.cu, whose doubled lengths
- * are best powers of two, or toeplitz_flow.cu, which pads others to a length of two or three passes. Otherwise cuFFT transforms
- * the whole grid, and three kernels around it do the rest. Small problems take several coils and segments at a time, for enough
+/* The CUDA backend. If the lengths allow, it transforms the doubled grid axis by axis: toeplitz_flow.cu, which pads them to a length
+ * of two or three passes, or toeplitz_axes.cu, for longer ones. Otherwise cuFFT transforms the whole grid, and three kernels around
+ * it do the rest. Small problems take several coils and segments at a time, for enough
  * threads and few launches. */
 #include <stdlib.h>
 #include <string.h>
@@ -289,6 +289,7 @@ void destroy(vf_toeplitz *plan)
 {
     cuda_state *s = static_cast<cuda_state *>(plan->state);
     vf_array_free(&s->axis.roots);
+    vf_array_free(&s->flow.tables);
     vf_fft_destroy(s->one);
     vf_fft_destroy(s->many);
     vf_array_free(&s->buffer);
@@ -316,6 +317,7 @@ vf_status make_arrays(vf_toeplitz *plan, cuda_state *s, int64_t points)
         plan->bytes += s->buffer.count * (int64_t)vf_dtype_bytes(s->buffer.type) +
                        s->kernels.count * (int64_t)vf_dtype_bytes(s->kernels.type) +
                        s->axis.roots.count * (int64_t)vf_dtype_bytes(s->axis.roots.type) +
+                       s->flow.tables.count * (int64_t)vf_dtype_bytes(s->flow.tables.type) +
                        s->time.count * (int64_t)sizeof(double) + (s->one ? vf_fft_bytes(s->one) : 0) +
                        (s->many ? vf_fft_bytes(s->many) : 0);
     return status;
@@ -334,7 +336,7 @@ vf_status plan_axes(vf_toeplitz *plan, cuda_state *s)
         s->by_flow = s->by_axes;
     }
     if (status == VF_OK && s->by_flow) {
-        flow_create(plan->precision, plan->matrix, &s->axis, most_bytes, &s->flow);
+        status = flow_create(plan->device, plan->precision, plan->matrix, &s->axis, most_bytes, &s->flow);
         s->batch = s->flow.shape.arrays;
     } else if (status == VF_OK) {
         memcpy(s->lengths, plan->doubled, sizeof s->lengths);

@@ -145,15 +145,18 @@ cudaError_t circulant_apply(const axes *a, const bool used[3], const work<T> &w,
 struct flow_plan {
     vf_flow_shape shape; /* arrays: the most of a batch */
     int threads, row_pitch, most_lines;
-    const void *roots[3];
+    vf_array tables;      /* device memory */
+    const void *roots[3]; /* there, of each axis; see fill_roots */
 };
 
-/* The lengths that the axes are padded to. False if axes_apply is the better one: if all doubled lengths are powers of two, an
- * axis is too short or too long, or the padding would be too much. */
+/* The lengths that the axes are padded to. False if axes_apply is the better one: if an axis is too short or too long, or the padding
+ * would be too much. */
 bool flow_lengths(vf_dtype precision, const int64_t matrix[3], int64_t lengths[3]);
 
-/* `a`: of those lengths. most_bytes: of shared memory that a thread block can have. */
-void flow_create(vf_dtype precision, const int64_t matrix[3], const axes *a, int most_bytes, flow_plan *out);
+/* `a`: of those lengths. most_bytes: of shared memory that a thread block can have. The caller frees out->tables. Errors:
+ * VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
+vf_status flow_create(vf_device *device, vf_dtype precision, const int64_t matrix[3], const axes *a, int most_bytes,
+                      flow_plan *out);
 
 /* Numbers that w.buffer needs; the numbers of a segment's kernel. */
 int64_t flow_buffer(const flow_plan *p);

@@ -1,4 +1,7 @@
 /* Launches the kernels of toeplitz_flow.h. */
+#include <algorithm>
+#include <vector>
+
 #include "toeplitz_lines.cuh"
 
 #include "toeplitz_items.cuh"
@@ -9,11 +12,6 @@ namespace
 {
 
 enum { PORTABLE_BYTES = 48 * 1024 }; /* of shared memory that a thread block may have without asking */
-
-template <typename T>
-struct flow_limits {
-    enum { THREADS = sizeof(T) == 4 ? 256 : 128 };
-};
 
 /* A launch may begin before the one before it in the queue has ended: what it reads is there after this. */
 __device__ inline void wait_for_inputs()
@@ -33,23 +31,21 @@ __device__ inline void let_next_begin()
 
 /* blocks: of a multiprocessor, for which the compiler leaves registers. With three, long lines would spill half a kilobyte. */
 #define FLOW_KERNEL(blocks)                                                                                            \
-    template <typename T, int LENGTH>                                                                                  \
+    template <typename T, int LENGTH, int CODE>                                                                        \
     __global__ void __launch_bounds__((flow_limits<T>::THREADS), (blocks))
 
 FLOW_KERNEL(3) flow_enter(const flow<T> f)
 {
-    const int n = (int)blockIdx.x, groups = f.shape.row_groups, planes = f.shape.planes;
     let_next_begin();
     wait_for_inputs();
-    enter_item<T, LENGTH>(f, n / groups / planes, n / groups % planes, n % groups);
+    enter_item<T, LENGTH, CODE>(f, (int)blockIdx.z, (int)blockIdx.y, (int)blockIdx.x);
 }
 
 FLOW_KERNEL(4) flow_there(const flow<T> f)
 {
-    const int n = (int)blockIdx.x, tile = n / f.shape.planes;
     let_next_begin();
     wait_for_inputs();
-    there_item<T, LENGTH>(f, tile / f.shape.tiles, tile % f.shape.tiles, n % f.shape.planes);
+    there_item<T, LENGTH, CODE != 0>(f, (int)blockIdx.z, (int)blockIdx.y, (int)blockIdx.x);
 }
 
 /* The factors are read from memory, not from the cache: their way there begins before the data is waited for. */
@@ -57,12 +53,10 @@ template <typename T, int LENGTH>
 __device__ inline void fetch_early(const flow<T> &f, int array, int tile, int part)
 {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
-    const vf_flow_shape &s = f.shape;
-    const int segment = (f.w.first + array) % f.w.segments;
-    const T *at = f.factors + ((((int64_t)segment * s.tiles + tile) * s.turns + part) * LENGTH << s.shift);
     if (threadIdx.x == 0)
-        asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(at)),
-                     "r"((unsigned)((LENGTH << s.shift) * sizeof(T)))
+        asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(
+                         __cvta_generic_to_global(factors_for<T, LENGTH>(f, array, tile, part))),
+                     "r"((unsigned)((LENGTH << f.shape.shift) * sizeof(T)))
                      : "memory");
 #else
     (void)f, (void)array, (void)tile, (void)part;
@@ -71,28 +65,25 @@ __device__ inline void fetch_early(const flow<T> &f, int array, int tile, int pa
 
 FLOW_KERNEL(LENGTH > 320 ? 2 : 3) flow_turn(const flow<T> f)
 {
-    const int n = (int)blockIdx.x, part = n % f.shape.turns;
-    const int array = n / f.shape.turns / f.shape.tiles, tile = n / f.shape.turns % f.shape.tiles;
+    const int array = (int)blockIdx.z, tile = (int)blockIdx.y, part = (int)blockIdx.x;
     let_next_begin();
     fetch_early<T, LENGTH>(f, array, tile, part);
     wait_for_inputs();
-    turn_item<T, LENGTH>(f, array, tile, part);
+    turn_item<T, LENGTH, CODE != 0>(f, array, tile, part);
 }
 
 FLOW_KERNEL(4) flow_back(const flow<T> f)
 {
-    const int n = (int)blockIdx.x, tile = n / f.shape.planes;
     let_next_begin();
     wait_for_inputs();
-    back_item<T, LENGTH>(f, tile / f.shape.tiles, tile % f.shape.tiles, n % f.shape.planes);
+    back_item<T, LENGTH, CODE != 0>(f, (int)blockIdx.z, (int)blockIdx.y, (int)blockIdx.x);
 }
 
-FLOW_KERNEL(LENGTH > 320 ? 2 : 3) flow_leave(const flow<T> f)
+FLOW_KERNEL(2) flow_leave(const flow<T> f)
 {
-    const int n = (int)blockIdx.x;
     let_next_begin();
     wait_for_inputs();
-    leave_item<T, LENGTH>(f, n / f.shape.leave_groups, n % f.shape.leave_groups);
+    leave_item<T, LENGTH, CODE>(f, (int)blockIdx.y, (int)blockIdx.x);
 }
 
 /* Q, [2z][2y][2x] as in toeplitz.h, on the padded grid w.doubled, with r = 0 at its beginning and zeros between. */
@@ -131,12 +122,11 @@ __global__ void __launch_bounds__(256) order_factors(const vf_flow_shape s, T sc
 /* ---- host side ---- */
 
 template <typename T, typename Kernel>
-cudaError_t start(Kernel kernel, const flow_plan *p, int64_t blocks, size_t bytes, cudaStream_t stream,
-                  const flow<T> &f)
+cudaError_t start(Kernel kernel, const flow_plan *p, dim3 blocks, size_t bytes, cudaStream_t stream, const flow<T> &f)
 {
     cudaLaunchAttribute overlap = {};
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(vf_blocks_for(blocks, 1));
+    config.gridDim = blocks;
     config.blockDim = dim3((unsigned)p->threads);
     config.dynamicSmemBytes = bytes;
     config.stream = stream;
@@ -150,6 +140,28 @@ cudaError_t start(Kernel kernel, const flow_plan *p, int64_t blocks, size_t byte
             return error;
     }
     return cudaLaunchKernelEx(&config, kernel, f);
+}
+
+/* Calls `call` with the code of a kernel along columns of `count` numbers: 1 is the FAST one. */
+template <typename T, int LENGTH, typename Call>
+void with_column_code(const vf_flow_shape &s, int count, const Call &call)
+{
+    if (s.shift == widest_shift<T, LENGTH>() && 2 * count == LENGTH)
+        call(std::integral_constant<int, 1>());
+    else
+        call(std::integral_constant<int, 0>());
+}
+
+/* The same for a kernel along rows: row_mode. */
+template <typename T, int LENGTH, typename Call>
+void with_row_code(const flow<T> &f, const Call &call)
+{
+    if (f.w.time)
+        call(std::integral_constant<int, TIMES>());
+    else if (2 * f.shape.voxels[0] == LENGTH)
+        call(std::integral_constant<int, FULL>());
+    else
+        call(std::integral_constant<int, ANY>());
 }
 
 /* Bytes of shared memory. */
@@ -196,15 +208,35 @@ flow<T> flow_of(const flow_plan *p, const work<T> &w, const number<T> *x, number
 template <typename T>
 bool padded_lengths(const int64_t matrix[3], int64_t lengths[3])
 {
-    bool powers = true;
     for (int a = 0; a < 3; a++) {
         const int64_t twice = 2 * matrix[a], most = a == (matrix[2] > 1 ? 2 : 1) ? 4 * twice : 5 * twice / 4;
         lengths[a] = matrix[a] > 1 ? flow_length<T>(twice) : a < 2 ? 0 : 1;
         if (lengths[a] == 0 || lengths[a] > most)
             return false;
-        powers = powers && (twice & (twice - 1)) == 0;
     }
-    return !powers;
+    return true;
+}
+
+/* The roots of unity of the three axes, to p->tables. */
+template <typename T>
+vf_status upload_roots(vf_device *device, flow_plan *p)
+{
+    std::vector<number<T>> all;
+    int64_t first[3];
+    for (int a = 0; a < 3; a++) {
+        first[a] = (int64_t)all.size();
+        with_factors<T>(p->shape.lengths[a], [&](auto n) {
+            all.resize(all.size() + factors_of<n.value>::ROOTS);
+            fill_roots<T, n.value>(&all[(size_t)first[a]]);
+        });
+    }
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, vf_dtype_complex(sizeof(T) == 8 ? VF_F64 : VF_F32),
+                                       (int64_t)all.size(), &p->tables);
+    if (status == VF_OK)
+        status = VF_CUDA(device, vf_cuda_upload(p->tables.data, all.data(), all.size() * sizeof all[0]));
+    for (int a = 0; a < 3; a++)
+        p->roots[a] = static_cast<const number<T> *>(p->tables.data) + first[a];
+    return status;
 }
 
 } // namespace
@@ -229,7 +261,8 @@ int64_t flow_factors(const flow_plan *p)
     return ((int64_t)s.tiles * s.turns * s.lengths[2]) << s.shift;
 }
 
-void flow_create(vf_dtype precision, const int64_t matrix[3], const axes *a, int most_bytes, flow_plan *p)
+vf_status flow_create(vf_device *device, vf_dtype precision, const int64_t matrix[3], const axes *a, int most_bytes,
+                      flow_plan *p)
 {
     const bool flat = matrix[2] == 1, is_double = precision == VF_F64;
     const int last = flat ? 1 : 2;
@@ -238,7 +271,6 @@ void flow_create(vf_dtype precision, const int64_t matrix[3], const axes *a, int
     for (int i = 0; i < 3; i++) {
         p->shape.voxels[i] = (int)matrix[i];
         p->shape.lengths[i] = i == 1 && flat ? 1 : a->axis[i == 2 ? last : i].plan.length;
-        p->roots[i] = a->axis[i == 2 ? last : i].roots;
         with_factors<float>(p->shape.lengths[i], [&](auto n) {
             const int threads = factors_of<n.value>::THREADS;
             if (i > 0)
@@ -253,10 +285,12 @@ void flow_create(vf_dtype precision, const int64_t matrix[3], const axes *a, int
     const int line = (p->row_pitch + 2 * p->shape.voxels[0]) * (is_double ? 16 : 8),
               room = (most_bytes / 3 > PORTABLE_BYTES ? most_bytes / 3 : (int)PORTABLE_BYTES) / line;
     p->most_lines = p->threads / row_threads < room ? p->threads / row_threads : room;
-    /* Arrays of a batch: at most ROWS numbers of rows. */
-    enum { ROWS = 1 << 22, MOST_ARRAYS = 32 };
-    const int64_t each = p->shape.lengths[0] * matrix[1] * matrix[2];
-    p->shape.arrays = each > ROWS ? 1 : each * MOST_ARRAYS < ROWS ? (int)MOST_ARRAYS : (int)(ROWS / each);
+    /* Arrays of a batch: few launches, and few sums that are read again, for up to 400 MB. */
+    enum { FEW = 1 << 22, MANY = 1 << 24, MOST_OF_FEW = 32, MOST_OF_MANY = 4 };
+    const int64_t each = p->shape.lengths[0] * matrix[1] * matrix[2]; /* numbers of rows */
+    p->shape.arrays = (int)std::max(
+        {(int64_t)1, std::min<int64_t>(FEW / each, MOST_OF_FEW), std::min<int64_t>(MANY / each, MOST_OF_MANY)});
+    return is_double ? upload_roots<double>(device, p) : upload_roots<float>(device, p);
 }
 
 template <typename T>
@@ -280,28 +314,38 @@ cudaError_t flow_apply(const flow_plan *p, const work<T> &w, cudaStream_t stream
     const flow<T> f = flow_of(p, w, x, y);
     const vf_flow_shape &s = f.shape;
     const size_t element = sizeof *x, column = element << s.shift;
-    const int64_t tiles = (int64_t)s.arrays * s.tiles;
+    const dim3 row_blocks(s.row_groups, s.planes, s.arrays), plane_blocks(s.planes, s.tiles, s.arrays);
     cudaError_t error = cudaSuccess;
     with_factors<T>(s.lengths[0], [&](auto n) {
-        error = start(flow_enter<T, n.value>, p, (int64_t)s.arrays * s.planes * s.row_groups, row_bytes(p, s, element),
-                      stream, f);
+        with_row_code<T, n.value>(f, [&](auto code) {
+            error = start(flow_enter<T, n.value, code.value>, p, row_blocks, row_bytes(p, s, element), stream, f);
+        });
     });
     if (error == cudaSuccess && s.planes > 1)
         with_factors<T>(s.lengths[1], [&](auto n) {
-            error = start(flow_there<T, n.value>, p, tiles * s.planes, column * n.value, stream, f);
+            with_column_code<T, n.value>(s, s.voxels[1], [&](auto code) {
+                error = start(flow_there<T, n.value, code.value>, p, plane_blocks, column * n.value, stream, f);
+            });
         });
     if (error == cudaSuccess)
         with_factors<T>(s.lengths[2], [&](auto n) {
-            error = start(flow_turn<T, n.value>, p, tiles * s.turns, column * n.value, stream, f);
+            with_column_code<T, n.value>(s, s.last, [&](auto code) {
+                error = start(flow_turn<T, n.value, code.value>, p, dim3(s.turns, s.tiles, s.arrays), column * n.value,
+                              stream, f);
+            });
         });
     if (error == cudaSuccess && s.planes > 1)
         with_factors<T>(s.lengths[1], [&](auto n) {
-            error = start(flow_back<T, n.value>, p, tiles * s.planes, column * n.value, stream, f);
+            with_column_code<T, n.value>(s, s.voxels[1], [&](auto code) {
+                error = start(flow_back<T, n.value, code.value>, p, plane_blocks, column * n.value, stream, f);
+            });
         });
     if (error == cudaSuccess)
         with_factors<T>(s.lengths[0], [&](auto n) {
-            error = start(flow_leave<T, n.value>, p, (int64_t)s.planes * s.leave_groups, leave_bytes(p, s, element),
-                          stream, f);
+            with_row_code<T, n.value>(f, [&](auto code) {
+                error = start(flow_leave<T, n.value, code.value>, p, dim3(s.leave_groups, s.planes),
+                              leave_bytes(p, s, element), stream, f);
+            });
         });
     return error;
 }

@@ -44,10 +44,12 @@ __host__ __device__ inline void transform_few(number<T> (&v)[2])
     v[1] = difference;
 }
 
-template <typename T>
+/* HALF: c and d are zero. */
+template <bool HALF, typename T>
 __host__ __device__ inline void transform_four(number<T> &a, number<T> &b, number<T> &c, number<T> &d)
 {
-    const number<T> p = a + c, q = a - c, r = b + d, s = times_minus_i(b - d);
+    const number<T> p = HALF ? a : a + c, q = HALF ? a : a - c, r = HALF ? b : b + d,
+                    s = times_minus_i(HALF ? b : b - d);
     a = p + r;
     b = q + s;
     c = p - r;
@@ -57,17 +59,17 @@ __host__ __device__ inline void transform_four(number<T> &a, number<T> &b, numbe
 template <typename T>
 __host__ __device__ inline void transform_few(number<T> (&v)[4])
 {
-    transform_four(v[0], v[1], v[2], v[3]);
+    transform_four<false>(v[0], v[1], v[2], v[3]);
 }
 
-template <typename T>
-__host__ __device__ inline void transform_few(number<T> (&v)[8])
+template <bool HALF, typename T>
+__host__ __device__ inline void transform_eight(number<T> (&v)[8])
 {
     const T half = (T)0.70710678118654752440;
     const number<T> roots[4] = {{1, 0}, {half, -half}, {0, -1}, {-half, -half}};
     number<T> even[4] = {v[0], v[2], v[4], v[6]}, odd[4] = {v[1], v[3], v[5], v[7]};
-    transform_few(even);
-    transform_few(odd);
+    transform_four<HALF>(even[0], even[1], even[2], even[3]);
+    transform_four<HALF>(odd[0], odd[1], odd[2], odd[3]);
     VF_UNROLL
     for (int k = 0; k < 4; k++) {
         const number<T> turned = k == 0 ? odd[0] : k == 2 ? times_minus_i(odd[2]) : product(odd[k], roots[k]);
@@ -77,7 +79,13 @@ __host__ __device__ inline void transform_few(number<T> (&v)[8])
 }
 
 template <typename T>
-__host__ __device__ inline void transform_few(number<T> (&v)[16])
+__host__ __device__ inline void transform_few(number<T> (&v)[8])
+{
+    transform_eight<false>(v);
+}
+
+template <bool HALF, typename T>
+__host__ __device__ inline void transform_sixteen(number<T> (&v)[16])
 {
     const T c = (T)0.92387953251128675613, s = (T)0.38268343236508977173, h = (T)0.70710678118654752440;
     /* exp(-i 2 pi n / 16) */
@@ -85,7 +93,7 @@ __host__ __device__ inline void transform_few(number<T> (&v)[16])
                                  {-s, -c}, {-h, -h}, {-c, -s}, {-1, 0}, {-c, s}};
     VF_UNROLL
     for (int i = 0; i < 4; i++) {
-        transform_four(v[i], v[i + 4], v[i + 8], v[i + 12]);
+        transform_four<HALF>(v[i], v[i + 4], v[i + 8], v[i + 12]);
         VF_UNROLL
         for (int k = 1; k < 4; k++)
             if (i * k == 4)
@@ -95,7 +103,7 @@ __host__ __device__ inline void transform_few(number<T> (&v)[16])
     }
     VF_UNROLL
     for (int k = 0; k < 4; k++)
-        transform_four(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
+        transform_four<false>(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
     /* v[4 k + m] now holds result k + 4 m */
     VF_UNROLL
     for (int k = 0; k < 4; k++)
@@ -105,6 +113,24 @@ __host__ __device__ inline void transform_few(number<T> (&v)[16])
         v[4 * k + m] = v[4 * m + k];
         v[4 * m + k] = other;
     }
+}
+
+template <typename T>
+__host__ __device__ inline void transform_few(number<T> (&v)[16])
+{
+    transform_sixteen<false>(v);
+}
+
+/* Of numbers whose second half is zero. */
+template <typename T, int R>
+__host__ __device__ inline void transform_half(number<T> (&v)[R])
+{
+    if constexpr (R == 8)
+        transform_eight<true>(v);
+    else if constexpr (R == 16)
+        transform_sixteen<true>(v);
+    else
+        transform_few(v);
 }
 
 /* R odd. The symmetry of cosines and sines saves half of the multiplications of the plain sum. */
@@ -208,7 +234,10 @@ __device__ __forceinline__ void pass(const line_place<T, ROWS> &place, int lengt
             for (int t = 1; t < R; t++)
                 v[t] = product(v[t], roots[k * t * step]);
         }
-        transform_few(v);
+        if (Port::HALF_IN && loads && R % 2 == 0)
+            transform_half(v);
+        else
+            transform_few(v);
         const int to = (j - k) * R + k;
         if (stores) {
             /* i: in the last pass, j + t * apart */
@@ -311,7 +340,7 @@ __device__ __forceinline__ int transform_line(const line_place<T, ROWS> &place, 
 }
 
 /* with_length calls launch with the length as a constant if it has code of its own for T, else with 0. DOUBLED: half of a line is
- * zero or not needed; then most lengths that are no powers of two take toeplitz_flow.cu. */
+ * zero or not needed; most such lengths take toeplitz_flow.cu, and the others need no code of their own. */
 template <int LENGTH, typename Launch>
 bool if_length(int length, Launch launch)
 {
@@ -323,14 +352,14 @@ bool if_length(int length, Launch launch)
 template <typename T, bool DOUBLED, typename Launch>
 void with_length(int length, Launch launch)
 {
-    bool found = if_length<64>(length, launch) || if_length<128>(length, launch) || if_length<256>(length, launch) ||
-                 if_length<512>(length, launch);
-    if constexpr (sizeof(T) == 4)
-        found = found || if_length<1024>(length, launch);
-    if constexpr (sizeof(T) == 4 && !DOUBLED)
+    bool found = false;
+    if constexpr (!DOUBLED)
+        found = if_length<64>(length, launch) || if_length<128>(length, launch) || if_length<256>(length, launch) ||
+                if_length<512>(length, launch);
+    if constexpr (!DOUBLED && sizeof(T) == 4)
         found = found || if_length<96>(length, launch) || if_length<160>(length, launch) ||
                 if_length<192>(length, launch) || if_length<320>(length, launch) || if_length<384>(length, launch) ||
-                if_length<640>(length, launch);
+                if_length<640>(length, launch) || if_length<1024>(length, launch);
     if (!found)
         launch(std::integral_constant<int, 0>());
 }

@@ -22,6 +22,20 @@ struct factors {
     enum { MOST = (LENGTH / LEAST + (C > 1)) / (C > 1 ? 2 : 1), ROW_THREADS = (MOST + 3) / 4 * 4 };
     enum { ROW_PITCH = LENGTH + (LENGTH >> SKEW) + 1 };
     enum { THREADS = MOST <= 16 ? 16 : MOST <= 32 ? 32 : 64 };
+    /* The roots of unity of each pass but the first ones, in the order in which a thread needs them: exp(-i 2 pi k t / (R DONE)) at
+     * roots_at(R, DONE) + k R + t, for a pass of radix R after others that have made transforms of length DONE. */
+    enum {
+        MIDDLE_THERE = C > 1 ? A *B : 0,
+        MIDDLE_BACK = C > 1 ? C *B : 0,
+        ROOTS = MIDDLE_THERE + MIDDLE_BACK + 2 * LENGTH
+    };
+    static __host__ __device__ constexpr int roots_at(int radix, int done)
+    {
+        return C > 1 && radix == B && done == A         ? 0
+               : radix == LAST && done == LENGTH / LAST ? (int)MIDDLE_THERE
+               : C > 1 && radix == B && done == C       ? MIDDLE_THERE + LENGTH
+                                                        : MIDDLE_THERE + LENGTH + MIDDLE_BACK;
+    }
 };
 
 template <int LENGTH>
@@ -94,6 +108,46 @@ int flow_length(int64_t least)
     return 0;
 }
 
+template <typename T>
+void fill_pass(int radix, int done, number<T> *roots)
+{
+    for (int k = 0; k < done; k++)
+        for (int t = 0; t < radix; t++) {
+            const double angle = -2 * 3.14159265358979323846 * (k * t % (radix * done)) / (radix * done);
+            roots[k * radix + t] = {(T)cos(angle), (T)sin(angle)};
+        }
+}
+
+/* The ROOTS roots of unity of a length. */
+template <typename T, int LENGTH>
+void fill_roots(number<T> *roots)
+{
+    typedef factors_of<LENGTH> F;
+    const int first = F::FIRST, middle = F::MIDDLE, last = F::LAST;
+    if (middle > 1)
+        fill_pass(middle, first, roots + F::roots_at(middle, first));
+    fill_pass(last, first * middle, roots + F::roots_at(last, first * middle));
+    if (middle > 1)
+        fill_pass(middle, last, roots + F::roots_at(middle, last));
+    fill_pass(first, last * middle, roots + F::roots_at(first, last * middle));
+}
+
+/* Two numbers that follow each other, in one read if they are aligned to two. */
+template <typename T>
+__host__ __device__ __forceinline__ void read_two(const number<T> *from, number<T> &a, number<T> &b)
+{
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(T) == 4) {
+        const float4 both = __ldg(reinterpret_cast<const float4 *>(from));
+        a = {both.x, both.y};
+        b = {both.z, both.w};
+        return;
+    }
+#endif
+    a = from[0];
+    b = from[1];
+}
+
 /* Which element of Q along an axis of `count` voxels (that of r = 0 has the index `count`; see toeplitz.h) lies at `at` of a
  * padded axis that begins with r = 0; -1: none. */
 __host__ __device__ inline int64_t padded_from(int64_t at, int64_t count, int64_t length)
@@ -109,7 +163,7 @@ struct tile_line {
     typedef factors_of<LENGTH> F;
     number<T> *memory;
     int thread, threads, pitch; /* threads >= SHARED_BY; a thread number of LENGTH or more: idle */
-    const number<T> *roots;
+    const number<T> *roots;     /* [ROOTS], aligned to two */
 
     enum { SHARED_BY = ROWS ? (int)F::ROW_THREADS : (int)F::THREADS };
     /* What a thread holds in a pass of radix R. */
@@ -119,9 +173,14 @@ struct tile_line {
         number<T> v[SHARES][R];
     };
 
-    __host__ __device__ number<T> &at(int i) const
+    /* Number i + after. `after` is a constant where loops are unrolled, and so are its addresses if it is a multiple of 2^SKEW. */
+    __host__ __device__ __forceinline__ number<T> &at(int i, int after) const
     {
-        return memory[ROWS ? i + (i >> F::SKEW) : i * pitch];
+        if (!ROWS)
+            return (memory + i * pitch)[after * pitch];
+        if (after % (1 << F::SKEW) == 0)
+            return (memory + i + (i >> F::SKEW))[after + (after >> F::SKEW)];
+        return (memory + i + ((i + after) >> F::SKEW))[after];
     }
 
     template <int R, typename Do>
@@ -141,22 +200,32 @@ struct tile_line {
         each<R>([&](int s, int j) {
             VF_UNROLL
             for (int t = 0; t < R; t++)
-                h.v[s][t] = at(j + t * held<R>::APART);
+                h.v[s][t] = at(j, t * held<R>::APART);
         });
     }
 
-    /* DONE: the length of the transforms that earlier passes have made. */
-    template <int R, int DONE>
+    /* DONE: the length of the transforms that earlier passes have made. HALF: the second half is zero. */
+    template <int R, int DONE, bool HALF = false>
     __host__ __device__ __forceinline__ void transform(held<R> &h) const
     {
         each<R>([&](int s, int j) {
             if (DONE > 1) {
-                const int k = j % DONE;
+                const number<T> *own = roots + F::roots_at(R, DONE) + (int)((unsigned)j % DONE) * R;
+                number<T> root[R + R % 2];
+                VF_UNROLL
+                for (int t = 0; t < R; t += 2)
+                    if (R % 2 == 0)
+                        read_two(own + t, root[t], root[t + 1]);
+                    else
+                        root[t] = own[t], root[t + 1] = own[t + 1 < R ? t + 1 : t];
                 VF_UNROLL
                 for (int t = 1; t < R; t++)
-                    h.v[s][t] = product(h.v[s][t], roots[k * t * (LENGTH / (R * DONE))]);
+                    h.v[s][t] = product(h.v[s][t], root[t]);
             }
-            transform_few(h.v[s]);
+            if constexpr (HALF)
+                transform_half(h.v[s]);
+            else
+                transform_few(h.v[s]);
         });
     }
 
@@ -164,10 +233,10 @@ struct tile_line {
     __host__ __device__ __forceinline__ void scatter(const held<R> &h) const
     {
         each<R>([&](int s, int j) {
-            const int k = j % DONE, to = (j - k) * R + k;
+            const int k = (int)((unsigned)j % DONE), to = (j - k) * R + k;
             VF_UNROLL
             for (int t = 0; t < R; t++)
-                at(to + t * DONE) = h.v[s][t];
+                at(to, t * DONE) = h.v[s][t];
         });
     }
 
@@ -177,7 +246,7 @@ struct tile_line {
         each<R>([&](int s, int j) {
             VF_UNROLL
             for (int t = 0; t < R; t++)
-                h.v[s][t] = HALF && t >= R / 2 ? number<T>{0, 0} : from(j + t * held<R>::APART);
+                h.v[s][t] = HALF && t >= R / 2 ? number<T>{0, 0} : from(j, t * held<R>::APART);
         });
     }
 
@@ -187,16 +256,16 @@ struct tile_line {
         each<R>([&](int s, int j) {
             VF_UNROLL
             for (int t = 0; t < (HALF ? R / 2 : R); t++)
-                to(j + t * held<R>::APART, h.v[s][t]);
+                to(j, t * held<R>::APART, h.v[s][t]);
         });
     }
 
     /* From what the first pass holds, loaded but not transformed, to what the last pass holds, transformed: number
-     * j + t LENGTH / R3. Shared memory must be free. */
-    template <int R1, int R2, int R3, typename Between>
+     * j + t LENGTH / R3. Shared memory must be free. HALF: the line's second half is zero. */
+    template <int R1, int R2, int R3, bool HALF, typename Between>
     __device__ __forceinline__ void passes(held<R1> &first, held<R3> &last, const Between &between) const
     {
-        transform<R1, 1>(first);
+        transform<R1, 1, HALF>(first);
         scatter<R1, 1>(first);
         between(); /* few registers are in use */
         __syncthreads();
@@ -212,26 +281,27 @@ struct tile_line {
         transform<R3, R1 * R2>(last);
     }
 
-    /* from: the first half of the line; to: all of its transform */
-    template <typename Load, typename Store>
-    __device__ __forceinline__ void there(const Load &from, const Store &to) const
+    /* from: the first half of the line; to: all of its transform. change(held) may change what was loaded. */
+    template <typename Load, typename Change, typename Store>
+    __device__ __forceinline__ void there(const Load &from, const Change &change, const Store &to) const
     {
         held<F::FIRST> first;
         held<F::LAST> last;
         load<F::FIRST, true>(first, from);
-        passes<F::FIRST, F::MIDDLE, F::LAST>(first, last, [] {});
+        change(first);
+        passes<F::FIRST, F::MIDDLE, F::LAST, true>(first, last, [] {});
         store<F::LAST, false>(last, to);
     }
 
-    /* from: all of the line; to: the first half of its transform */
-    template <typename Load, typename Store>
-    __device__ __forceinline__ void back(const Load &from, const Store &to) const
+    /* from: all of the line; to: the first half of its transform. `between` is called when few registers are in use. */
+    template <typename Load, typename Between, typename Store>
+    __device__ __forceinline__ void back(const Load &from, const Between &between, const Store &to) const
     {
         held<F::LAST> first;
         held<F::FIRST> last;
         load<F::LAST, false>(first, from);
-        passes<F::LAST, F::MIDDLE, F::FIRST>(first, last, [] {});
-        store<F::FIRST, true>(last, to);
+        passes<F::LAST, F::MIDDLE, F::FIRST, false>(first, last, between);
+        to(last);
     }
 
     /* There, times factor(i), conjugated, and a transform again: conjugates of what a transform back would give. */
@@ -242,11 +312,11 @@ struct tile_line {
         held<F::LAST> last;
         T scale[held<F::LAST>::SHARES][F::LAST];
         load<F::FIRST, true>(first, from);
-        passes<F::FIRST, F::MIDDLE, F::LAST>(first, last, [&] {
+        passes<F::FIRST, F::MIDDLE, F::LAST, true>(first, last, [&] {
             each<F::LAST>([&](int s, int j) {
                 VF_UNROLL
                 for (int t = 0; t < F::LAST; t++)
-                    scale[s][t] = factor(j + t * held<F::LAST>::APART);
+                    scale[s][t] = factor(j, t * held<F::LAST>::APART);
             });
         });
         each<F::LAST>([&](int s, int) {
@@ -255,7 +325,7 @@ struct tile_line {
                 last.v[s][t] = {scale[s][t] * last.v[s][t].re, -scale[s][t] * last.v[s][t].im};
         });
         __syncthreads(); /* all have gathered */
-        passes<F::LAST, F::MIDDLE, F::FIRST>(last, first, [] {});
+        passes<F::LAST, F::MIDDLE, F::FIRST, false>(last, first, [] {});
         store<F::FIRST, true>(first, to);
     }
 };

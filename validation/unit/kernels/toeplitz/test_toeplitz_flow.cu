@@ -101,17 +101,17 @@ struct port {
     int count;
     bool *beyond;
 
-    __host__ __device__ number<T> operator()(int i) const
+    __host__ __device__ number<T> operator()(int i, int after) const
     {
-        if (i >= 0 && i < count)
-            return numbers[i];
+        if (i + after >= 0 && i + after < count)
+            return numbers[i + after];
         *beyond = true;
         return {0, 0};
     }
-    __host__ __device__ void operator()(int i, number<T> v) const
+    __host__ __device__ void operator()(int i, int after, number<T> v) const
     {
-        if (i >= 0 && i < count)
-            numbers[i] = v;
+        if (i + after >= 0 && i + after < count)
+            numbers[i + after] = v;
         else
             *beyond = true;
     }
@@ -127,10 +127,9 @@ struct line_of_threads {
 
     explicit line_of_threads(int more_threads)
         : memory((size_t)(ROWS ? (int)factors_of<LENGTH>::ROW_PITCH : LENGTH * PITCH), number<T>{(T)NAN, (T)NAN}),
-          roots(LENGTH), threads(line::SHARED_BY + more_threads)
+          roots(line::F::ROOTS, number<T>{(T)NAN, (T)NAN}), threads(line::SHARED_BY + more_threads)
     {
-        for (int k = 0; k < LENGTH; k++)
-            roots[(size_t)k] = {(T)cos(2 * M_PI * k / LENGTH), (T)-sin(2 * M_PI * k / LENGTH)};
+        fill_roots<T, LENGTH>(roots.data());
     }
     line at(int thread)
     {
@@ -150,7 +149,7 @@ struct line_of_threads {
         const port<T> from = {in.data(), (int)in.size(), &beyond}, to = {out.data(), (int)out.size(), &beyond};
         for (int t = 0; t < threads; t++) {
             at(t).template load<A, HALF_IN>(first[(size_t)t], from);
-            at(t).template transform<A, 1>(first[(size_t)t]);
+            at(t).template transform<A, 1, HALF_IN>(first[(size_t)t]);
             at(t).template scatter<A, 1>(first[(size_t)t]);
         }
         if constexpr (B > 1) {
