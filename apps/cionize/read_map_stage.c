@@ -11,6 +11,44 @@ static bool differ(double stated, double wanted)
     return fabs(stated - wanted) > 5e-6 * fabs(wanted); /* false for NaN: not stated */
 }
 
+/* Whether ions can be placed by the map. */
+static vf_status check_map_for_ions(const cionize_state *r)
+{
+    const loaded_map *m = &r->read;
+    if (m->sigma > 0)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: the map shows Gaussian charges (--smooth %g); ions need a map of point charges", m->path,
+                       m->sigma);
+    if (m->cutoff > 0)
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: the map is cut off at %g A, and its file does not state how ions act through that; place them in "
+            "the run that computes it, with --method cutoff, or use a map of all charges",
+            m->path, m->cutoff);
+    if (m->in_solvent)
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: the map is the potential in a solvent, and its file does not state how ions act through that; place "
+            "them in the run that solves for it, with --solvent",
+            m->path);
+    if (m->vacuum)
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: the map has a vacuum boundary, which ions do not support; use a map with --boundary tinfoil", m->path);
+    if (m->pmepot)
+        vf_warn(r->ctx,
+                "%s: PMEPot's maps are of charges spread as Gaussians (-ewaldfactor), so ions see less than the full "
+                "potential of atoms close by; for that of points, let cionize compute the map",
+                m->path);
+    if (m->of_selection)
+        vf_warn(r->ctx, "%s: the map has the potential of selected atoms alone, so the others do not act on the ions",
+                m->path);
+    if (m->ions > 0)
+        vf_warn(r->ctx, "%s: the map includes the potential of %lld ion%s; new ions feel it, but may overlap them",
+                m->path, (long long)m->ions, m->ions == 1 ? "" : "s");
+    return VF_OK;
+}
+
 /* The map's file states how the map was made. The potential of the ions must use the same constants. */
 static vf_status check_read_map(const cionize_state *r)
 {
@@ -37,46 +75,15 @@ static vf_status check_read_map(const cionize_state *r)
     if (differ(m->r_min, s->r_min))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with --r-min %g, not %g; use --r-min %g", m->path,
                        m->r_min, s->r_min, m->r_min);
-    if (m->sigma > 0 && ions_asked(r))
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: the map shows Gaussian charges (--smooth %g); ions need a map of point charges", m->path,
-                       m->sigma);
-    if (m->cutoff > 0 && ions_asked(r))
-        return vf_fail(
-            r->ctx, VF_ERR_INPUT,
-            "%s: the map is cut off at %g A, and its file does not state how ions act through that; place them in "
-            "the run that computes it, with --method cutoff, or use a map of all charges",
-            m->path, m->cutoff);
-    if (m->in_solvent && ions_asked(r))
-        return vf_fail(
-            r->ctx, VF_ERR_INPUT,
-            "%s: the map is the potential in a solvent, and its file does not state how ions act through that; place "
-            "them in the run that solves for it, with --solvent",
-            m->path);
-    if (m->vacuum && ions_asked(r))
-        return vf_fail(
-            r->ctx, VF_ERR_INPUT,
-            "%s: the map has a vacuum boundary, which ions do not support; use a map with --boundary tinfoil", m->path);
     if (s->has_precision && s->precision != m->type)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map is in %s precision; leave out --precision", m->path,
                        m->type == VF_F64 ? "double" : "single");
-    if (m->pmepot && ions_asked(r))
-        vf_warn(r->ctx,
-                "%s: PMEPot's maps are of charges spread as Gaussians (-ewaldfactor), so ions see less than the full "
-                "potential of atoms close by; for that of points, let cionize compute the map",
-                m->path);
-    if (m->of_selection && ions_asked(r))
-        vf_warn(r->ctx, "%s: the map has the potential of selected atoms alone, so the others do not act on the ions",
-                m->path);
-    if (m->ions > 0 && ions_asked(r))
-        vf_warn(r->ctx, "%s: the map includes the potential of %lld ion%s; new ions feel it, but may overlap them",
-                m->path, (long long)m->ions, m->ions == 1 ? "" : "s");
     if (m->molecule[0] != '\0' && strcmp(m->molecule, r->molecule.digest) != 0)
         vf_warn(r->ctx,
                 "%s: the map was made from another file than %s (SHA-256 %.12s..., not %.12s...); check that it is the "
                 "same molecule",
                 m->path, s->input, m->molecule, r->molecule.digest);
-    return VF_OK;
+    return ions_asked(r) ? check_map_for_ions(r) : VF_OK;
 }
 
 /* What the file states and no option does. */

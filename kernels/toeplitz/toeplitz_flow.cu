@@ -1,5 +1,4 @@
 /* Launches the kernels of toeplitz_flow.h. */
-#include <algorithm>
 #include <vector>
 
 #include "toeplitz_lines.cuh"
@@ -285,11 +284,7 @@ vf_status flow_create(vf_device *device, vf_dtype precision, const int64_t matri
     const int line = (p->row_pitch + 2 * p->shape.voxels[0]) * (is_double ? 16 : 8),
               room = (most_bytes / 3 > PORTABLE_BYTES ? most_bytes / 3 : (int)PORTABLE_BYTES) / line;
     p->most_lines = p->threads / row_threads < room ? p->threads / row_threads : room;
-    /* Arrays of a batch: few launches, and few sums that are read again, for up to 400 MB. */
-    enum { FEW = 1 << 22, MANY = 1 << 24, MOST_OF_FEW = 32, MOST_OF_MANY = 4 };
-    const int64_t each = p->shape.lengths[0] * matrix[1] * matrix[2]; /* numbers of rows */
-    p->shape.arrays = (int)std::max(
-        {(int64_t)1, std::min<int64_t>(FEW / each, MOST_OF_FEW), std::min<int64_t>(MANY / each, MOST_OF_MANY)});
+    p->shape.arrays = vf_flow_arrays(p->shape.lengths[0] * matrix[1] * matrix[2]);
     return is_double ? upload_roots<double>(device, p) : upload_roots<float>(device, p);
 }
 

@@ -25,6 +25,13 @@ typedef struct vf_flow_shape {
     int leave_lanes, leave_rows, leave_groups; /* arrays and rows that a thread block of `leave` transforms at a time */
 } vf_flow_shape;
 
+/* How many arrays of `each` numbers of rows are in a batch: few launches, and few sums that are read again. */
+static inline int vf_flow_arrays(int64_t each)
+{
+    const int64_t few = ((int64_t)1 << 22) / each, many = ((int64_t)1 << 24) / each, least = many < 4 ? many : 4;
+    return few > 32 ? 32 : few > least ? (int)few : least > 1 ? (int)least : 1;
+}
+
 /* Fills in what follows from voxels, lengths, width, arrays, and the rows that a thread block has room for. */
 static inline void vf_flow_complete(vf_flow_shape *s, int most_lines)
 {

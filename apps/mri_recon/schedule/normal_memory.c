@@ -16,6 +16,12 @@ static double batch_of(double numbers, double counted)
     return numbers * fmax(1, fmin(MOST_ARRAYS, BATCH / counted));
 }
 
+/* The same for padded axes, of which up to four share a batch of four times the numbers (vf_flow_arrays). */
+static double padded_batch(double numbers, double counted)
+{
+    return fmax(batch_of(numbers, counted), numbers * fmin(4, 4 * BATCH / counted));
+}
+
 /* At least the length to which a GPU pads an axis; 0: it does not. */
 static double padded_length(const solve_settings *s, int64_t twice, bool last)
 {
@@ -30,19 +36,18 @@ static double padded_length(const solve_settings *s, int64_t twice, bool last)
 static double by_padded_axes(const solve_settings *s, const mri_scan *raw, double segments)
 {
     enum { WIDTH = 16 }; /* of a tile */
-    double length[3], powers = 1, rows = 1;
+    double length[3], rows = 1;
     const int last = raw->matrix[2] > 1 ? 2 : 1;
     for (int a = 0; a < 3; a++) {
         const int64_t n = raw->matrix[a];
         length[a] = n > 1 ? padded_length(s, 2 * n, a == last) : a == 2;
-        powers *= (n & (n - 1)) == 0;
         rows *= a == 0 ? length[a] : (double)n;
     }
     const double tiles = length[0] + WIDTH - 1, wider = tiles / fmax(1, length[0]);
     const double planes = last == 2 ? tiles * length[1] * (double)raw->matrix[2] : 0;
-    if (powers == 1 || length[0] * length[1] * length[2] == 0)
+    if (length[0] * length[1] * length[2] == 0)
         return 0;
-    return fmax(batch_of(rows * wider + planes, rows), length[0] * length[1] * length[2]) +
+    return fmax(padded_batch(rows * wider + planes, rows), length[0] * length[1] * length[2]) +
            0.5 * segments * tiles * length[1] * length[2];
 }
 

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "molecule_fixture.h"
+#include "voxfield/append.h"
 
 enum { TEXT = 1 << 13 };
 
@@ -363,9 +364,9 @@ static void refuses_lost_lines_of_inpcrd_files(void **state)
     char text[TEXT];
     (void)state;
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
-        int used = snprintf(text, sizeof text, "title\n%5d\n", cases[n].atoms);
+        snprintf(text, sizeof text, "title\n%5d\n", cases[n].atoms);
         for (int i = 0; i < 4 && cases[n].lines[i]; i++)
-            used += snprintf(text + used, sizeof text - (size_t)used, "%s\n", cases[n].lines[i]);
+            vf_append(text, sizeof text, "%s\n", cases[n].lines[i]);
         expect_refused(text, psf, cases[n].words);
     }
     snprintf(text, sizeof text, "title\n    3\n%s%s\n", two, one);
