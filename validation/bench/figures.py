@@ -55,10 +55,10 @@ def load():
     gpu = json.loads(record.read_text())
     if gpu["tests"]["failed"] or not gpu["tests"]["passed"]: # a test may be skipped for want of a Python module; the record names it
         sys.exit(f"figures.py: {record.name} is the record of a run that failed")
-    device, date = record.stem[len("gpu-") : -11], record.stem[-10:]
-    for report in RESULTS.glob(f"bench_*-{device}-*.json"):
-        if report.stem[-10:] > date:
-            gpu["benchmarks"][report.name.split("-")[0]] = json.loads(report.read_text())
+    for path in sorted(RESULTS.glob(f"bench_*-{record.stem[len('gpu-') : -11]}-*.json")):
+        name, report = path.name.split("-")[0], json.loads(path.read_text())
+        if report["started"] > gpu["benchmarks"].get(name, {}).get("started", ""):
+            gpu["benchmarks"][name] = report
     several, images = newest("devices-*.json", needed=False), newest("images-*.json", needed=False)
     slopes, auto = newest("slopes-*.json", needed=False), newest("auto-*.json", needed=False)
     cutoff = newest("cutoff-*.json", needed=False)
