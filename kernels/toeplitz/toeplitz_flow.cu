@@ -28,7 +28,8 @@ __device__ inline void let_next_begin()
 #endif
 }
 
-/* blocks: of a multiprocessor, for which the compiler leaves registers. With three, long lines would spill half a kilobyte. */
+/* CODE: a row_mode for kernels along rows, FAST or not for those along columns. blocks: of a multiprocessor, for which the compiler
+ * leaves registers. With three, long lines would spill half a kilobyte, and `leave` a third of one. */
 #define FLOW_KERNEL(blocks)                                                                                            \
     template <typename T, int LENGTH, int CODE>                                                                        \
     __global__ void __launch_bounds__((flow_limits<T>::THREADS), (blocks))
