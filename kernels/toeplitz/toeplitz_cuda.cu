@@ -1,7 +1,6 @@
 /* The CUDA backend. If the lengths allow, it transforms the doubled grid axis by axis: toeplitz_flow.cu, which pads them to a length
  * of two or three passes, or toeplitz_axes.cu, for longer ones. Otherwise cuFFT transforms the whole grid, and three kernels around
- * it do the rest. Small problems take several coils and segments at a time, for enough
- * threads and few launches. */
+ * it do the rest. Small problems take several coils and segments at a time, for enough threads and few launches. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -55,25 +55,32 @@ static void count(const mri_scan *raw, const scan_trajectory *t, zeros *z)
     }
 }
 
-/* The share of zeros among the numbers of measured samples of the first channel. */
-static double share_of_zeros(const float complex *data, int64_t samples, const zeros *z)
+/* The share of zeros among the numbers of measured samples, of channels that are not silent. */
+static double share_of_zeros(const float complex *data, int64_t samples, int64_t coils, const zeros *z)
 {
     int64_t none = 0, all = 0;
-    for (int64_t m = 0; m < samples; m++)
-        if (z->measured[m]) {
-            none += (crealf(data[m]) == 0) + (cimagf(data[m]) == 0);
-            all += 2;
+    for (int64_t c = 0; c < coils; c++) {
+        int64_t own = 0, numbers = 0;
+        for (int64_t m = 0; m < samples; m++)
+            if (z->measured[m]) {
+                own += (crealf(data[c * samples + m]) == 0) + (cimagf(data[c * samples + m]) == 0);
+                numbers += 2;
+            }
+        if (own < numbers) {
+            none += own;
+            all += numbers;
         }
+    }
     return all > 0 ? (double)none / (double)all : 1;
 }
 
-static bool left_out(const scan_frame *frame, int64_t samples, const zeros *z)
+static bool left_out(const scan_frame *frame, int64_t samples, int64_t coils, const zeros *z)
 {
     if (z->none == 0 || (double)(z->near - z->none_near) < LEAST_SIGNAL * (double)z->near)
         return false;
     if (z->none_near > 0 && (double)z->none_near >= MATTERS_NEAR * (double)z->near)
         return true;
-    return (double)z->none >= MATTERS * (double)z->all && share_of_zeros(frame->data, samples, z) < COARSE;
+    return (double)z->none >= MATTERS * (double)z->all && share_of_zeros(frame->data, samples, coils, z) < COARSE;
 }
 
 /* Finds the zeros of a frame that are to be left out. z->measured stays NULL if there are none. */
@@ -88,7 +95,7 @@ static vf_status find(vf_context *ctx, const char *path, const mri_scan *raw, co
         return status;
     scan_mark_acquired(ctx, raw->coils, t->samples, frame->data, z->measured);
     count(raw, t, z);
-    if (!left_out(frame, t->samples, z)) {
+    if (!left_out(frame, t->samples, raw->coils, z)) {
         free(z->measured);
         z->measured = NULL;
     }
