@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis_stage.h"
+#include "cionize_facts.h"
 #include "cionize_page.h"
 #include "cionize_state.h"
 #include "molecule/atom_radii.h"

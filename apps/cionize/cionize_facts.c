@@ -3,9 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis_stage.h"
+#include "cionize_facts.h"
 #include "cionize_state.h"
+#include "ion_stage.h"
 #include "job.h"
 #include "molecule/molecule_part.h"
+#include "point_stage.h"
+#include "solvent_stage.h"
+#include "surface_stage.h"
 
 const char *charge_text(char *text, size_t size, double charge)
 {

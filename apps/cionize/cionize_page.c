@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cionize_facts.h"
 #include "cionize_page.h"
 #include "cionize_state.h"
 #include "molecule/atom_radii.h"
 #include "page_atoms.h"
+#include "surface_stage.h"
 #include "voxfield/append.h"
 #include "voxfield/mesh_picture.h"
 #include "voxfield/page.h"

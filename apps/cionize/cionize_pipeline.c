@@ -4,14 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis_stage.h"
+#include "cell_stage.h"
+#include "cionize_facts.h"
 #include "cionize_page.h"
 #include "cionize_state.h"
+#include "ion_stage.h"
 #include "job.h"
+#include "kept_layers_stage.h"
 #include "molecule/atom_radii.h"
 #include "molecule/molecule_memory.h"
 #include "molecule/molecule_part.h"
+#include "point_stage.h"
 #include "potential/average.h"
 #include "potential/potential_common.h"
+#include "solvent_stage.h"
+#include "surface_stage.h"
 #include "voxfield/append.h"
 #include "voxfield/version.h"
 

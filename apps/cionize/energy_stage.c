@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cionize_facts.h"
 #include "cionize_state.h"
 #include "job.h"
 #include "molecule/atom_radii.h"
@@ -11,6 +12,7 @@
 #include "molecule/select_atoms.h"
 #include "potential/periodic_frames.h"
 #include "potential/plan_grid.h"
+#include "solvent_stage.h"
 
 /* Neighbours in the file, of one chain, that have moved apart by this: a molecule that a periodic cell has cut, angstrom. */
 static const double g_torn = 15;

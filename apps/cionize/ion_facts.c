@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cionize_facts.h"
 #include "cionize_state.h"
 #include "ion_search.h"
+#include "ion_stage.h"
 
 /* The unit of charge times potential. */
 static const char *energy_unit(const cionize_state *r)

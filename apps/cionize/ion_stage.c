@@ -6,7 +6,9 @@
 
 #include "cionize_state.h"
 #include "ion_search.h"
+#include "ion_stage.h"
 #include "result.h"
+#include "solvent_stage.h"
 #include "voxfield/version.h"
 
 static bool has_script(const cionize_state *r)

@@ -8,6 +8,7 @@
 
 #include "cionize_state.h"
 #include "job.h"
+#include "kept_layers_stage.h"
 #include "potential/average.h"
 #include "potential/frame_sums.h"
 #include "potential/potential_common.h"

@@ -3,8 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis_stage.h"
 #include "batch.h"
 #include "cionize_state.h"
+#include "ion_stage.h"
+#include "point_stage.h"
+#include "surface_stage.h"
 
 /* ---- names of files ---- */
 

@@ -3,8 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis_stage.h"
+#include "cionize_facts.h"
 #include "cionize_state.h"
+#include "ion_stage.h"
 #include "job.h"
+#include "point_stage.h"
+#include "solvent_stage.h"
+#include "surface_stage.h"
 
 bool points_asked(const cionize_state *r)
 {

@@ -2,7 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "cell_stage.h"
 #include "cionize_state.h"
+#include "ion_stage.h"
 #include "potential/potential_common.h"
 
 /* Whether numbers differ by more than the rounding to six digits in OpenDX files. */

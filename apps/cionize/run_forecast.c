@@ -4,8 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "cionize_facts.h"
 #include "cionize_state.h"
+#include "ion_stage.h"
+#include "point_stage.h"
 #include "potential/potential_common.h"
+#include "solvent_stage.h"
 
 static const char *const part_names[RUN_PARTS] = {"before", "solve",     "compute",  "write",
                                                   "points", "field map", "energies", "place"};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cionize_facts.h"
 #include "cionize_state.h"
 #include "molecule/molecule_part.h"
 #include "molecule/select_atoms.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cionize_facts.h"
 #include "cionize_state.h"
 #include "job.h"
 #include "molecule/atom_radii.h"
@@ -13,6 +14,7 @@
 #include "potential/plan_grid.h"
 #include "potential/potential_common.h"
 #include "solvent/solvent_maps.h"
+#include "solvent_stage.h"
 #include "voxfield/append.h"
 #include "voxfield/multigrid.h"
 

@@ -7,8 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "cionize_facts.h"
 #include "cionize_state.h"
 #include "potential/plan_grid.h"
+#include "solvent_stage.h"
 
 static const double g_trial =
     0.7; /* angstrom: the finer of two trials, of which the coarser takes a third of the time */

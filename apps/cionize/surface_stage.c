@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cionize_facts.h"
 #include "cionize_state.h"
 #include "ions/ions.h"
 #include "molecule/atom_radii.h"
 #include "surface/draw_surface.h"
+#include "surface_stage.h"
 #include "voxfield/append.h"
 #include "voxfield/device.h"
 #include "voxfield/mesh_files.h"

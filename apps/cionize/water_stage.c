@@ -4,10 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis_stage.h"
+#include "cionize_facts.h"
 #include "cionize_state.h"
+#include "ion_stage.h"
 #include "molecule/molecule_arrays.h"
 #include "molecule/near_places.h"
 #include "molecule/select_atoms.h"
+#include "point_stage.h"
+#include "surface_stage.h"
 
 /* ---- options ---- */
 
