@@ -9,8 +9,9 @@
 #include "molecule_readers.h"
 #include "voxfield/timer.h"
 
-/* AMBER multiplies charges by this factor, so that q q / r is in kcal/mol. */
-static const double charge_unit = 18.2223;
+/* Charges in the file have this factor, so that q q / r is in kcal/mol. AMBER and CHARMM have different constants of Coulomb's law,
+ * and chamber keeps CHARMM's: sqrt(332.0716). */
+static const double amber_charge_unit = 18.2223, chamber_charge_unit = 18.222831832621406;
 
 /* A required section: where its values begin, and their columns. */
 typedef struct section {
@@ -26,6 +27,7 @@ enum { POINTERS, ATOM_NAME, CHARGE, RESIDUE_LABEL, RESIDUE_POINTER, RADII, BONDS
 typedef struct prmtop_reader {
     molecule_reader *r;
     section sections[SECTIONS];
+    double charge_unit;
     int64_t atoms, residues, bonds; /* bonds: of heavy atoms alone */
 } prmtop_reader;
 
@@ -108,6 +110,8 @@ static vf_status find_sections(prmtop_reader *p)
             if (begins(name, "AMOEBA_FORCEFIELD"))
                 return text_fail(r->ctx, r->name, r->lines.line,
                                  "AMOEBA multipoles are not supported; only charges are");
+            if (name.size == strlen("CTITLE") && begins(name, "CTITLE"))
+                p->charge_unit = chamber_charge_unit;
             for (int i = 0; status == VF_OK && i < SECTIONS; i++)
                 if (name.size == strlen(p->sections[i].name) && begins(name, p->sections[i].name))
                     status = read_section(r, &p->sections[i]);
@@ -266,7 +270,7 @@ static vf_status read_atoms(prmtop_reader *p)
             return status;
         if (m->radius[i] < 0)
             return text_fail(r->ctx, r->name, r->lines.line, "section RADII: %g is negative", m->radius[i]);
-        m->charge[i] /= charge_unit;
+        m->charge[i] /= p->charge_unit;
         molecule_add_charge(m, m->charge[i], &rest);
     }
     m->total_charge += rest;
@@ -376,6 +380,7 @@ static vf_status read_box(prmtop_reader *p)
 vf_status read_prmtop(molecule_reader *r)
 {
     prmtop_reader p = {.r = r,
+                       .charge_unit = amber_charge_unit,
                        .sections = {[POINTERS] = {.name = "POINTERS", .kinds = "I"},
                                     [ATOM_NAME] = {.name = "ATOM_NAME", .kinds = "A"},
                                     [CHARGE] = {.name = "CHARGE", .kinds = "EF"},

@@ -1,4 +1,6 @@
 /* Random molecules in every form of the files for coordinates and charges. */
+#include <math.h>
+
 #include "molecule_fixture.h"
 
 enum { MOST = 2500, LINE = 160 };
@@ -46,11 +48,13 @@ static void write_psf(sample *s, int form)
     }
 }
 
-static void write_prmtop(sample *s)
+/* Of AMBER, or of CHARMM by chamber: each has its own constant of Coulomb's law. */
+static void write_prmtop(sample *s, bool chamber)
 {
     int last = s->atoms - 1;
     char *to = s->charges;
-    to += sprintf(to, "%%VERSION\n%%FLAG CTITLE\n%%FORMAT(a80)\n\n%%FLAG POINTERS\n%%FORMAT(12I6)\n%6d", s->atoms);
+    to += sprintf(to, "%%VERSION\n%%FLAG %s\n%%FORMAT(a80)\n\n%%FLAG POINTERS\n%%FORMAT(12I6)\n%6d",
+                  chamber ? "CTITLE" : "TITLE", s->atoms);
     for (int i = 1; i < 12; i++)
         to += sprintf(to, "%6d", i == 11);
     to += sprintf(to, "\n%%FLAG ATOM_NAME\n%%FORMAT(20a4)\n");
@@ -63,7 +67,7 @@ static void write_prmtop(sample *s)
     for (int i = 0; i < s->atoms; i++) {
         double value = (double)integer_between(-999999, 999999) / 1e5;
         to += sprintf(to, "%24.16E%s", value, i % 3 == 2 || i == last ? "\n" : ""); /* 17 digits are exact */
-        s->charge[i] = value / 18.2223;
+        s->charge[i] = value / (chamber ? sqrt(332.0716) : 18.2223);
     }
 }
 
@@ -78,7 +82,7 @@ static void reads_random_molecules(void **state)
         s->atoms = (int)integer_between(1, round % 3 ? 40 : MOST);
         write_places(s, integer_between(0, 1) == 1);
         if (form == 3)
-            write_prmtop(s);
+            write_prmtop(s, round % 2 == 1);
         else
             write_psf(s, form);
         expect_molecule(s->places, s->charges, (const double(*)[3])s->xyz, s->charge, s->radius, s->atoms);

@@ -1,6 +1,7 @@
 /* Molecules in two files, coordinates (PDB, inpcrd) and charges (PSF, prmtop): values are read exactly, and files
  * that do not match are rejected, with file, line and columns.
  */
+#include <float.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <zlib.h>
@@ -77,6 +78,27 @@ static const double prmtop_charges[3] = {-5.46669 / 18.2223, 1.640007 / 18.2223,
 static const double prmtop_radii[3] = {1.55, 1.2, 1.5};
 
 /* ---- valid files ---- */
+
+/* What chamber writes for 0.1, -0.3 and 0.33 e: it multiplies by sqrt(332.0716), wherever the file has its title. Its 17 digits are
+ * exact; its product and the quotient are rounded, each by at most half of DBL_EPSILON of the charge. */
+static void reads_charges_of_chamber(void **state)
+{
+    (void)state;
+    static const double charges[3] = {0.1, -0.3, 0.33};
+    static const char title[] = "%FLAG TITLE\n%FORMAT(20a4)\ntitle\n", ctitle[] = "%FLAG CTITLE\n%FORMAT(a80)\n\n";
+    const char *const stored = with(prmtop, "%FORMAT(2E16.8)\n -5.46669000E+00  1.64000700E+00\n -1.43956170E+01\n",
+                                    "%FORMAT(3E24.16)\n  1.8222831832621407E+00 -5.4668495497864216E+00"
+                                    "  6.0135345047650643E+00\n");
+    for (int last = 0; last < 2; last++) {
+        char text[2 * TEXT];
+        molecule m;
+        snprintf(text, sizeof text, "%s%s", with(stored, title, last ? "" : ctitle), last ? ctitle : "");
+        expect_read(rst7, text, &m);
+        for (int i = 0; i < 3; i++)
+            assert_true(fabs(m.charge[i] - charges[i]) <= DBL_EPSILON * fabs(charges[i]));
+        molecule_free(&m);
+    }
+}
 
 /* Old AMBER coordinates have three lengths; the angle is in the prmtop file, and of an octahedron it is all three. */
 static void takes_angles_of_the_prmtop(void **state)
@@ -462,10 +484,11 @@ static void reads_files_plain_and_compressed(void **state)
 }
 
 TEST_MAIN(set_up_context, close_context, cmocka_unit_test(reads_every_pair_of_files),
-          cmocka_unit_test(takes_angles_of_the_prmtop), cmocka_unit_test(keeps_labels_of_both_files),
-          cmocka_unit_test(reads_every_form_of_psf), cmocka_unit_test(reads_ends_of_lines_and_models),
-          cmocka_unit_test(keeps_one_conformer), cmocka_unit_test(reads_names_with_rotated_digits),
-          cmocka_unit_test(digests_both_texts), cmocka_unit_test(warns_of_charges),
-          cmocka_unit_test(refuses_damaged_pdb_files), cmocka_unit_test(refuses_damaged_inpcrd_files),
-          cmocka_unit_test(refuses_lost_lines_of_inpcrd_files), cmocka_unit_test(refuses_damaged_psf_files),
-          cmocka_unit_test(refuses_damaged_prmtop_files), cmocka_unit_test(reads_files_plain_and_compressed))
+          cmocka_unit_test(reads_charges_of_chamber), cmocka_unit_test(takes_angles_of_the_prmtop),
+          cmocka_unit_test(keeps_labels_of_both_files), cmocka_unit_test(reads_every_form_of_psf),
+          cmocka_unit_test(reads_ends_of_lines_and_models), cmocka_unit_test(keeps_one_conformer),
+          cmocka_unit_test(reads_names_with_rotated_digits), cmocka_unit_test(digests_both_texts),
+          cmocka_unit_test(warns_of_charges), cmocka_unit_test(refuses_damaged_pdb_files),
+          cmocka_unit_test(refuses_damaged_inpcrd_files), cmocka_unit_test(refuses_lost_lines_of_inpcrd_files),
+          cmocka_unit_test(refuses_damaged_psf_files), cmocka_unit_test(refuses_damaged_prmtop_files),
+          cmocka_unit_test(reads_files_plain_and_compressed))
