@@ -181,4 +181,14 @@ def test_atoms_without_positions():
         refuse(3, ["m.pdb: 1 atom has no position", "HA (ALA 1)", word], "--charges", "m.psf", "m.pdb", "-o", "m.dx")
 
 
+def test_drude_particles_on_their_atoms():
+    """CHARMM puts them there, so they are no duplicates. Other atoms at one place are."""
+    words = "is at the same position as atom"
+    for names, warns in ((("N", "DN", "CA", "DCA"), False), (("N", "DC", "CA", "DCA"), True), (("DN", "N", "CA", "DCA"), True)):
+        write_psf([("A", "1", "ALA", n, q) for n, q in zip(names, (1.5, -1.5, 1.75, -1.75))])
+        pathlib.Path("m.pdb").write_text("".join(pdb_line(i + 1, n, "ALA", "A", "   1 ", (1.5 * (i // 2), 1, 2))
+                                                 for i, n in enumerate(names)))
+        assert (words in make("--charges", "m.psf", "m.pdb", "--dry-run").err) == warns, names
+
+
 program.main(globals())
