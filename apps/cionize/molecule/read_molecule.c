@@ -143,8 +143,11 @@ static vf_status read_unknown(pqr_reader *r, text_piece line)
             return status;
         return text_fail(r->ctx, r->name, r->lines.line,
                          "field 1 (record): '%s' is not ATOM or HETATM, but the line ends in five numbers like an "
-                         "atom record; correct it, or make it a REMARK",
-                         word);
+                         "atom record; correct it, or %s",
+                         word,
+                         r->out->atoms > 0 ? "make it a REMARK"
+                                           : "if this is no PQR file, convert it to one (Open Babel, pdb2pqr), or give "
+                                             "a map after --read-map");
     }
     records_take_unknown(&r->records, line, r->lines.line);
     return VF_OK;

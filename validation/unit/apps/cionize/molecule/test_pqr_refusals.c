@@ -133,6 +133,12 @@ static void refuses_what_is_no_pqr(void **state)
     }
     expect_refused("m\n    1\n1 N ALA A 5 1.0 2.0 3.0 0.5 1.5\n",
                    "m.pqr:3: |five numbers"); /* has only the beginning of a record */
+    /* A cube map, and LAMMPS's dump of charges and positions. */
+    expect_refused("map\nin e\n 0 0.0 0.0 0.0\n 1 0.5 0 0\n 1 0 0.5 0\n 6 0 0 0.5\n 0.1 0.2 0.3 0.4 0.5 0.6\n",
+                   "m.pqr:7: |no PQR file|--read-map");
+    expect_refused("ITEM: TIMESTEP\n0\nITEM: ATOMS id type q x y z\n1 1 0.5 0.1 0.2 0.3\n",
+                   "m.pqr:4: |no PQR file|convert");
+    expect_refused(FIRST "\n1 1 0.5 0.1 0.2 0.3\n", "m.pqr:2: |five numbers|make it a REMARK");
     expect_refused("<!DOCTYPE html><html>404</html>\n", "HTML");
     expect_refused("BZh91AY", "bzip2");
     expect_refused("\x1f\x8b\x08 x", "twice");
