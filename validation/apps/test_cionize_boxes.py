@@ -58,6 +58,26 @@ def test_molecules_that_faces_cut(_):
     assert f"{cut} 2 bonds, the first between atoms 15 (C15) and 16 (C16), which are 18.8 A apart" in said("atoms.pqr", "--select", "resid 2 to 10")
 
 
+def test_images_as_near_as_bonds(_):
+    """A box that was just filled with water and ions has images of different molecules as near as bonds: no bonds. A wrapped
+    molecule of water has one."""
+    cut = "the faces of the periodic cell cut"
+    # Images of the second oxygen and of the ion are 1.9 and 1.3 from the first oxygen.
+    places = [(0.5, 5, 5), (0.9, 5.8, 5), (0.9, 4.6, 5.7), (18.6, 5, 5), (18.0, 5.5, 5), (18.0, 4.5, 5), (19.6, 5.9, 5.1)]
+    names = [("O", "HOH", 1), ("H1", "HOH", 1), ("H2", "HOH", 1), ("O", "HOH", 2), ("H1", "HOH", 2), ("H2", "HOH", 2), ("LI", "LI", 3)]
+
+    def said(atoms):
+        with open("box.pqr", "w", encoding="ascii") as stream:
+            stream.write(cryst1((20, 60, 60, 90, 90, 90)))  # too wide for water to fill it
+            for (name, residue, number), (x, y, z) in zip(names, atoms):
+                stream.write(f"ATOM 1 {name} {residue} {number} {x} {y} {z} {1 if name == 'LI' else -0.8 if name == 'O' else 0.4} 1.0\n")
+        return make("box.pqr", "--spacing", "4", "-o", "a.dx").err
+
+    assert cut not in said(places), said(places)
+    x, y, z = places[1]
+    assert f"{cut} 1 bond, the first between atoms 1 (O) and 2 (H1)" in said([places[0], (x + 19, y, z), *places[2:]])
+
+
 def test_boxes_of_water(_):
     """A box of water in free space ends at its faces; a crystal has little water in its file, and free space may be meant."""
     filled = "water fills the periodic cell of the file, but the run is in free space"

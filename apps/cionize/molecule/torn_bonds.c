@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "atom_element.h"
+#include "residue_kinds.h"
+#include "residues.h"
 
 enum { REACH = 32 }; /* atoms in the list between two that are bonded: more than those of a side chain */
 
@@ -42,6 +44,17 @@ static double image_length(const vf_cell *cell, double d[3])
     return hypot(hypot(d[0], d[1]), d[2]);
 }
 
+static bool is_alone(const atom_label *label)
+{
+    return residue_is_water(label->residue) || residue_is_ion(label->residue);
+}
+
+/* Two molecules, of which one is water or an ion. In a box that was just filled, images of such molecules can be as near as bonds. */
+static bool never_bonded(const atom_label *before, const atom_label *after)
+{
+    return (is_alone(before) || is_alone(after)) && !same_residue(before, after);
+}
+
 torn_bonds find_torn_bonds(const molecule *m, const double *x, const double *y, const double *z, const vf_cell *cell)
 {
     torn_bonds torn = {0};
@@ -55,7 +68,7 @@ torn_bonds find_torn_bonds(const molecule *m, const double *x, const double *y, 
             if (square < far * far)
                 continue;
             const double length = image_length(cell, d);
-            if (length < LEAST || length > MOST ||
+            if (length < LEAST || length > MOST || never_bonded(&m->labels[j], &m->labels[i]) ||
                 (length > MOST_OF_HYDROGEN && (is_hydrogen(m, i) || is_hydrogen(m, j))))
                 continue;
             if (torn.count++ == 0) {
