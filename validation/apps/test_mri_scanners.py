@@ -110,8 +110,8 @@ def test_steps_that_number_slices():
 
 
 def test_places_of_a_slice():
-    """Acquisitions of one slice that lie elsewhere: other stations of the table, or slices that lost their numbers."""
-    for step, words in ((10, "acquisitions of slice 0 lie up to 10 mm from its first one"), (0, "done")):
+    """Repetitions of one slice that lie elsewhere: motion was followed. (Half a slice and more apart, they are other slices.)"""
+    for step, words in ((2, "acquisitions of slice 0 lie up to 2 mm from its first one"), (0, "done")):
         write("s.h5", header(encoding((N, N, 1), FOV)),
               [a for r in range(2) for a in lines(samples(), repetition=r, position=(0, 0, step * r))])
         said = run()

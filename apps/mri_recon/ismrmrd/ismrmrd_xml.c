@@ -12,7 +12,7 @@ void ismrmrd_protocol_reset(ismrmrd_protocol *out)
 {
     *out = (ismrmrd_protocol){.encodings = 1, .noise_bandwidth = 1};
     for (int e = 0; e < ISMRMRD_MOST_ENCODINGS; e++)
-        out->encoding[e].step_1 = out->encoding[e].step_2 = (ismrmrd_limit){-1, -1, -1};
+        out->encoding[e].step_1 = out->encoding[e].step_2 = out->encoding[e].slice = (ismrmrd_limit){-1, -1, -1};
 }
 
 #ifdef VF_HAVE_EXPAT
@@ -55,6 +55,7 @@ static const element encoding_elements[] = {
     THREE("/reconSpace/fieldOfView_mm", recon.fov, NUMBER),
     LIMITS("/encodingLimits/kspace_encoding_step_1", step_1),
     LIMITS("/encodingLimits/kspace_encoding_step_2", step_2),
+    LIMITS("/encodingLimits/slice", slice),
     {"/trajectory", WORD, AT(trajectory)},
     {"/parallelImaging/calibrationMode", WORD, AT(calibration_mode)},
     {"/parallelImaging/multiband/multiband_factor", WHOLE, AT(multiband)},

@@ -30,7 +30,7 @@ typedef struct ismrmrd_epi {
 
 typedef struct ismrmrd_encoding {
     ismrmrd_space encoded, recon;
-    ismrmrd_limit step_1, step_2;
+    ismrmrd_limit step_1, step_2, slice;
     char trajectory[ISMRMRD_WORD];       /* in lower case; "" if the file does not state it */
     char calibration_mode[ISMRMRD_WORD]; /* of parallel imaging, in the form of `trajectory` */
     bool rounded;                        /* some matrix sizes were not whole */

@@ -56,6 +56,8 @@ static void free_reader(ismrmrd_reader *r)
     free(r->order);
     free(r->frame_first);
     free(r->frame_samples);
+    free(r->resample.kernel);
+    free(r->resample.stored);
     free(r->readout[0].sum);
     free(r->readout[1].sum);
     ismrmrd_epi_free(&r->epi);

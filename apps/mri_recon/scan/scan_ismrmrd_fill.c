@@ -28,16 +28,22 @@ typedef struct filler {
 
 /* ---- one acquisition ---- */
 
+/* The samples of an acquisition in the file, also of one that is interpolated. */
+static int64_t stored_samples(const scan_line *line)
+{
+    return line->stored > 0 ? line->stored : line->samples;
+}
+
 static vf_status check_body(const ismrmrd_reader *r, int64_t index, const ismrmrd_body *body)
 {
     const scan_line *line = &r->line[index];
-    int64_t data = 2 * (int64_t)line->samples * line->channels, traj = (int64_t)line->samples * line->dims;
+    int64_t data = 2 * stored_samples(line) * line->channels, traj = (int64_t)line->samples * line->dims;
     if (body->data_floats != data)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: acquisition %" PRId64 " holds %" PRId64
                        " numbers of data; by its header, %d sample%s of %d channel%s, it should have %" PRId64,
-                       r->source->path, index, body->data_floats, line->samples, vf_plural(line->samples),
-                       line->channels, vf_plural(line->channels), data);
+                       r->source->path, index, body->data_floats, (int)stored_samples(line),
+                       vf_plural(stored_samples(line)), line->channels, vf_plural(line->channels), data);
     if (line->frame >= 0 && body->traj_floats < traj)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: acquisition %" PRId64 " holds %" PRId64
@@ -66,8 +72,16 @@ static vf_status place_data(ismrmrd_reader *r, int64_t index, const ismrmrd_body
     int64_t kept = line_kept(line), frame_samples = r->frame_samples[line->frame];
     float complex *to = r->out->frame[line->frame].data;
     for (int c = 0; c < r->out->coils; c++) {
-        const float *from = body->data + 2 * ((int64_t)c * line->samples + line->pre);
+        const float *from =
+            body->data + 2 * (c * stored_samples(line) + (line->stored > 0 ? line->stored_pre : line->pre));
         float *own = (float *)(to + c * frame_samples + line->at);
+        if (line->stored > 0) {
+            const vf_status status = ismrmrd_resample(r, index, c, from, to + c * frame_samples + line->at);
+            if (status != VF_OK)
+                return status;
+            take_samples(r, own, kept, line);
+            continue;
+        }
         memcpy(own, from, (size_t)kept * sizeof *to); /* first, because the source may change (voxfield/hdf5_io.h) */
         int64_t bad = scan_first_not_finite(r->ctx, own, 2 * kept);
         if (bad >= 0)
@@ -156,7 +170,8 @@ typedef struct batch {
 
 static size_t line_bytes(const scan_line *line)
 {
-    size_t data = 2 * sizeof(float) * line->samples * line->channels, traj = sizeof(float) * line->samples * line->dims;
+    size_t data = 2 * sizeof(float) * (size_t)stored_samples(line) * line->channels,
+           traj = sizeof(float) * line->samples * line->dims;
     return data + traj + 2 * ALIGNMENT;
 }
 

@@ -407,6 +407,7 @@ vf_status ismrmrd_read_heads(ismrmrd_reader *r)
     free(t.step);
     if (status == VF_OK)
         status = refuse_multiband(r); /* after --info knows what there is */
+    VF_TRY(status, ismrmrd_separate_places(r));
     VF_TRY(status, ismrmrd_number_directions(r));
     return status;
 }

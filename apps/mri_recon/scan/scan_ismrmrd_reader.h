@@ -18,6 +18,8 @@ typedef struct scan_line {
     uint16_t direction; /* the counter that diffusionDimension names, if no other does its work */
     uint16_t user[2];   /* idx.user[5] and [6], where Siemens' converter writes the centres of the steps */
     bool reversed;
+    uint16_t stored,
+        stored_pre;   /* samples and discard_pre in the file, if they are interpolated to another step; else 0 */
     bool calibration; /* not part of the image, but usable to estimate coil maps */
     bool empty;       /* all samples are exactly 0: it was not measured */
     float sample_time_us;
@@ -70,6 +72,13 @@ typedef struct ismrmrd_epi_state {
     float complex *samples_of; /* theirs, [coil][sample] of each */
 } ismrmrd_epi_state;
 
+/* Readouts with samples at another step in k than the image's. */
+typedef struct ismrmrd_resampling {
+    int samples;           /* of such a readout, without discarded ones; 0: there are none */
+    float complex *kernel; /* [sample of the image's step][samples] */
+    float complex *stored; /* [samples] one channel of a readout */
+} ismrmrd_resampling;
+
 typedef struct ismrmrd_reader {
     vf_context *ctx;
     const ismrmrd_source *source;
@@ -101,6 +110,7 @@ typedef struct ismrmrd_reader {
     int64_t center[2];      /* the encoding steps at k = 0 */
     bool center_missing[2]; /* the header does not state them */
     ismrmrd_epi_state epi;
+    ismrmrd_resampling resample;
     char units_text[300];
 } ismrmrd_reader;
 
@@ -128,6 +138,10 @@ VF_MUST_CHECK vf_status ismrmrd_read_heads(ismrmrd_reader *r);
 /* What is kept of a header, for a line that is left out. */
 scan_line ismrmrd_line_of(const ismrmrd_acquisition_header *head);
 
+/* scan_ismrmrd_places.c: where acquisitions that their counters put into one slice lie at several places, with the same lines
+ * each, makes these places slices. */
+VF_MUST_CHECK vf_status ismrmrd_separate_places(ismrmrd_reader *r);
+
 /* scan_ismrmrd_repeats.c: the value of the counter that diffusionDimension names, where images do not have it anyway. */
 uint16_t ismrmrd_direction_of(const ismrmrd_protocol *protocol, const ismrmrd_acquisition_header *head);
 /* Makes these values part of `set`, so that each becomes an image. Errors: VF_ERR_INPUT if `set` has no room. */
@@ -145,6 +159,13 @@ VF_MUST_CHECK vf_status ismrmrd_read_space(ismrmrd_reader *r);
 
 /* scan_ismrmrd_readout.c: changes matrix and field of view along x to what the readouts show. */
 void ismrmrd_fit_readout(ismrmrd_reader *r);
+
+/* scan_ismrmrd_resample.c: finds calibration lines, and others, whose samples are at another step in k than the image's, and
+ * makes their headers those of interpolated ones. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ismrmrd_find_other_steps(ismrmrd_reader *r);
+/* Interpolates one channel of such a line, `from` its first sample that is kept. Errors: VF_ERR_INPUT: not finite. */
+VF_MUST_CHECK vf_status ismrmrd_resample(const ismrmrd_reader *r, int64_t index, int channel, const float *from,
+                                         float complex *to);
 
 /* scan_ismrmrd_space.c: the order of slices, and the image's position in the patient. */
 VF_MUST_CHECK vf_status ismrmrd_order_slices(ismrmrd_reader *r);

@@ -53,6 +53,8 @@ vf_status ismrmrd_number_directions(ismrmrd_reader *r)
 
 /* Averages lose sqrt(1 - share) of the signal: from here on a twentieth. Breathing and drifts change less. */
 static const double MOST_LOST = 0.1;
+/* Repeats without a counter may be other slices, and the mean of slices side by side loses little: from a 200th on. */
+static const double MOST_LOST_UNCOUNTED = 0.01;
 
 typedef struct repeats {
     int64_t lines; /* beyond the first one of each place */
@@ -174,23 +176,46 @@ static void look_at_frame(const ismrmrd_reader *r, int frame, placed *line, repe
         found->share = fmax(found->share, share_lost(r, frame, line + strongest, count));
 }
 
-static void say(const ismrmrd_reader *r, const repeats *found)
+/* Repeats that no counter tells apart. */
+static void say_uncounted(const ismrmrd_reader *r, const repeats *found, double percent)
 {
-    const char *by = found->average   ? "`average` tells them apart"
-                     : found->segment ? "`segment` tells them apart"
-                                      : "their counters are the same";
-    if (found->share > MOST_LOST)
+    const char *path = r->source->path, *s = vf_plural(found->lines), *verb = found->lines == 1 ? "s" : "";
+    const ismrmrd_limit *limit = &r->e->slice;
+    const int64_t slices = limit->maximum - (limit->minimum > 0 ? limit->minimum : 0) + 1;
+    if (slices > r->slice_count)
+        vf_warn(
+            r->ctx,
+            "%s: %" PRId64 " readout%s repeat%s others with the same counters, and the header has %" PRId64
+            " slices, but the acquisitions %d: the image mixes slices; count them in `slice`, or state their positions",
+            path, found->lines, s, verb, slices, r->slice_count);
+    else if (found->share > MOST_LOST_UNCOUNTED)
         vf_warn(
             r->ctx,
             "%s: %" PRId64
-            " readout%s repeat%s others of the same image (%s), and differ%s from them: the mean loses %.0f %% of the "
-            "signal at the centre of k-space. If these are several images, such as directions of diffusion, count "
-            "them in `repetition` or `set`; if the phase of averages differs, correct it first",
-            r->source->path, found->lines, vf_plural(found->lines), found->lines == 1 ? "s" : "", by,
-            found->lines == 1 ? "s" : "", 100 * (1 - sqrt(1 - fmin(found->share, 1))));
-    else if (found->lines > 0 && !found->average && !found->segment)
-        vf_note(r->ctx, "%s: %" PRId64 " readout%s repeat%s others with the same counters; they are averaged",
-                r->source->path, found->lines, vf_plural(found->lines), found->lines == 1 ? "s" : "");
+            " readout%s repeat%s others with the same counters, and differ%s from them: the mean loses %.0f %% of the "
+            "signal at the centre of k-space. If these are several images, count them in `slice`, `repetition` or "
+            "`set`; if the phase of averages differs, correct it first",
+            path, found->lines, s, verb, verb, percent);
+    else
+        vf_note(r->ctx,
+                "%s: %" PRId64 " readout%s repeat%s others with the same counters; they are averaged (several slices "
+                "need counters, or positions)",
+                path, found->lines, s, verb);
+}
+
+static void say(const ismrmrd_reader *r, const repeats *found)
+{
+    const double percent = 100 * (1 - sqrt(1 - fmin(found->share, 1)));
+    if (found->lines > 0 && !found->average && !found->segment)
+        say_uncounted(r, found, percent);
+    else if (found->share > MOST_LOST)
+        vf_warn(r->ctx,
+                "%s: %" PRId64 " readout%s repeat%s others of the same image (`%s` tells them apart), and differ%s "
+                "from them: the mean loses "
+                "%.0f %% of the signal at the centre of k-space. If these are several images, such as directions of "
+                "diffusion, count them in `repetition` or `set`; if the phase of averages differs, correct it first",
+                r->source->path, found->lines, vf_plural(found->lines), found->lines == 1 ? "s" : "",
+                found->average ? "average" : "segment", found->lines == 1 ? "s" : "", percent);
 }
 
 vf_status ismrmrd_check_repeats(ismrmrd_reader *r)

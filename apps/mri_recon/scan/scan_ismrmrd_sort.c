@@ -52,7 +52,8 @@ static bool count_from_centre(const ismrmrd_reader *r, scan_line *line)
     const ismrmrd_limit *const limit[2] = {&e->step_1, &e->step_2};
     int32_t *const step[2] = {&line->step_1, &line->step_2};
     for (int a = 0; a < 3; a++)
-        if (r->out->matrix[a] > 1 && !(fabs(e->encoded.fov[a] - r->out->fov[a]) <= 0.01 * r->out->fov[a]))
+        if (r->out->matrix[a] > 1 && !(a == 0 && line->stored > 0) &&
+            !(fabs(e->encoded.fov[a] - r->out->fov[a]) <= 0.01 * r->out->fov[a]))
             return false;
     for (int a = 0; a < 2; a++) {
         const int64_t own = limit[a]->center >= 0 ? limit[a]->center : e->encoded.matrix[a + 1] / 2;

@@ -198,7 +198,7 @@ vf_status ismrmrd_read_space(ismrmrd_reader *r)
         return status;
     ismrmrd_fit_readout(r);
     image_crop(r);
-    return VF_OK;
+    return ismrmrd_find_other_steps(r);
 }
 
 /* ---- the patient ---- */

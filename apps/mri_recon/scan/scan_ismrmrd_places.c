@@ -1,0 +1,226 @@
+/* Slices that their counters do not tell apart. Some writers leave idx.slice at 0, or count slices in repetition or set, but
+ * state where each acquisition lies. If several places along the normal have the same lines each, they are slices: an object
+ * that moves, or a table, is not at one place for a whole image and then half a slice further for another whole one. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scan_ismrmrd_reader.h"
+#include "voxfield/timer.h"
+
+enum { MOST_PLACES = 4096, COUNTERS = 4, NOWHERE = UINT16_MAX };
+
+/* What the acquisitions at one position have. */
+typedef struct place {
+    float position[3];
+    double along;               /* mm along the normal, from the first place */
+    int64_t lines;              /* of the image */
+    uint64_t steps;             /* sums of hashes: equal for the same encoding steps in any order */
+    uint64_t values[COUNTERS];  /* the same of repetition, phase, set and contrast */
+    uint16_t counter[COUNTERS]; /* of the first line */
+    bool several[COUNTERS];     /* lines have others */
+    bool several_averages;
+    uint16_t average;
+} place;
+
+typedef struct finder {
+    ismrmrd_reader *r;
+    place *place;       /* [MOST_PLACES] */
+    uint16_t *place_of; /* [acquisitions] */
+    int places, last;
+    bool too_many;
+} finder;
+
+static uint64_t hash(uint64_t value)
+{
+    value = (value + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    value ^= value >> 29;
+    value *= UINT64_C(0xbf58476d1ce4e5b9);
+    return value ^ value >> 32;
+}
+
+static bool is_at(const place *own, const float position[3])
+{
+    const float same = 1e-3F; /* mm */
+    for (int a = 0; a < 3; a++)
+        if (!(fabsf(own->position[a] - position[a]) <= same))
+            return false;
+    return true;
+}
+
+/* The place of an acquisition; slices follow each other in the same order, so the one after the last is likely. */
+static int find_place(finder *f, const float position[3])
+{
+    for (int i = 0; i < f->places; i++) {
+        const int at = (f->last + 1 + i) % f->places;
+        if (is_at(&f->place[at], position))
+            return at;
+    }
+    if (f->places == MOST_PLACES) {
+        f->too_many = true;
+        return 0;
+    }
+    memcpy(f->place[f->places].position, position, sizeof f->place->position);
+    return f->places++;
+}
+
+static vf_status look(void *user, int64_t index, const ismrmrd_acquisition_header *head)
+{
+    finder *f = user;
+    const scan_line *line = &f->r->line[index];
+    const uint16_t counter[COUNTERS] = {line->repetition, line->phase, line->set, line->contrast};
+    f->place_of[index] = NOWHERE;
+    if (f->too_many || line->frame == LINE_NOISE)
+        return VF_OK;
+    f->last = find_place(f, head->position);
+    f->place_of[index] = (uint16_t)f->last;
+    if (line->frame != LINE_IMAGE)
+        return VF_OK;
+    place *own = &f->place[f->last];
+    for (int c = 0; c < COUNTERS; c++) {
+        own->counter[c] = own->lines == 0 ? counter[c] : own->counter[c];
+        own->several[c] = own->several[c] || counter[c] != own->counter[c];
+        own->values[c] += hash(counter[c]);
+    }
+    own->average = own->lines == 0 ? line->average : own->average;
+    own->several_averages = own->several_averages || line->average != own->average;
+    own->steps += hash((uint64_t)(uint32_t)line->step_1 << 32 | (uint32_t)line->step_2);
+    own->lines++;
+    return VF_OK;
+}
+
+/* Moves places that have image lines to the front, in the order along the normal. Returns how many there are, or 0 if some lie
+ * beside the normal. */
+static int sort_places(finder *f, const float normal[3], uint16_t *rank, int *order)
+{
+    int n = 0;
+    const place *first = NULL;
+    for (int i = 0; i < f->places; i++) {
+        place *own = &f->place[i];
+        double size = 0;
+        rank[i] = NOWHERE;
+        if (own->lines == 0)
+            continue;
+        first = first ? first : own;
+        own->along = 0;
+        for (int a = 0; a < 3; a++) {
+            const double off = (double)own->position[a] - (double)first->position[a];
+            own->along += off * (double)normal[a];
+            size += off * off;
+        }
+        if (!(size - own->along * own->along <= 1e-4 * size + 1e-4))
+            return 0;
+        int at = n++;
+        for (; at > 0 && f->place[order[at - 1]].along > own->along; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (int i = 0; i < n; i++)
+        rank[order[i]] = (uint16_t)i;
+    return n;
+}
+
+/* mm; unknown: 1. */
+static double thickness(const ismrmrd_reader *r)
+{
+    const ismrmrd_space *space = &r->e->encoded;
+    const bool planes = r->facts.least[1] == r->facts.most[1] && space->matrix[2] > 1;
+    return space->fov[2] > 0 ? space->fov[2] / (planes ? (double)space->matrix[2] : 1) : 1;
+}
+
+/* Whether places have the same lines each, and the same values of each counter unless each place has one: `numbers`, for
+ * counters whose values are of places. */
+static bool alike(const finder *f, const int *order, int n, bool numbers[COUNTERS], bool *counted)
+{
+    const place *first = &f->place[order[0]];
+    *counted = false;
+    for (int c = 0; c < COUNTERS; c++) {
+        bool same = true, one = true;
+        for (int i = 0; i < n; i++) {
+            same = same && f->place[order[i]].values[c] == first->values[c];
+            one = one && !f->place[order[i]].several[c];
+        }
+        if (!same && !one)
+            return false;
+        numbers[c] = !same;
+        *counted = *counted || !same;
+    }
+    for (int i = 0; i < n; i++) {
+        const place *own = &f->place[order[i]];
+        *counted = *counted || (own->average != first->average && !own->several_averages);
+        if (own->lines != first->lines || (f->r->dims == 0 && own->steps != first->steps))
+            return false;
+    }
+    return true;
+}
+
+/* Gives each acquisition the number of its place for a slice. */
+static void number_slices(finder *f, const uint16_t *rank, const int *order, int n, const bool numbers[COUNTERS])
+{
+    ismrmrd_reader *r = f->r;
+    const scan_slice like = r->slice[r->first.idx.slice];
+    for (int64_t i = 0; i < r->source->acquisitions; i++) {
+        scan_line *line = &r->line[i];
+        uint16_t *const counter[COUNTERS] = {&line->repetition, &line->phase, &line->set, &line->contrast};
+        line->slice = f->place_of[i] == NOWHERE ? NOWHERE : rank[f->place_of[i]];
+        for (int c = 0; c < COUNTERS; c++)
+            *counter[c] = numbers[c] ? 0 : *counter[c];
+    }
+    memset(r->slice, 0, (UINT16_MAX + 1) * sizeof *r->slice);
+    for (int i = 0; i < n; i++) {
+        r->slice[i] = like;
+        memcpy(r->slice[i].position, f->place[order[i]].position, sizeof like.position);
+    }
+    for (int i = 0; i < f->places; i++)
+        if (is_at(&f->place[i], r->first.position))
+            r->first.idx.slice = rank[i];
+    r->slice_count = n;
+    r->moved = 0;
+}
+
+/* Whether the places are slices: 0.1 of a slice apart, or half of one if a counter tells them apart, because motion may have been
+ * followed between the repetitions or averages of one slice. */
+static bool are_slices(const finder *f, const int *order, int n, bool numbers[COUNTERS])
+{
+    const double part = 0.1, part_counted = 0.5;
+    bool counted;
+    if (n < 2 || !alike(f, order, n, numbers, &counted))
+        return false;
+    for (int i = 1; i < n; i++)
+        if (f->place[order[i]].along - f->place[order[i - 1]].along < (counted ? part_counted : part) * thickness(f->r))
+            return false;
+    return true;
+}
+
+vf_status ismrmrd_separate_places(ismrmrd_reader *r)
+{
+    const float *normal = r->first.slice_dir, size = hypotf(hypotf(normal[0], normal[1]), normal[2]);
+    const int before = r->slice_count;
+    finder f = {.r = r};
+    uint16_t *rank = NULL;
+    int *order = NULL;
+    bool numbers[COUNTERS];
+    if (r->oblique || !(r->moved > 1e-2F) || !(fabsf(size - 1) <= 0.01F))
+        return VF_OK;
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "places", MOST_PLACES, f.place);
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "places", MOST_PLACES, rank));
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "places", MOST_PLACES, order));
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, f.place_of));
+    VF_TRY(status, ismrmrd_each_head(r->ctx, r->source, look, &f));
+    const int n = status == VF_OK && !f.too_many ? sort_places(&f, normal, rank, order) : 0;
+    /* Each slice number then stands for equally many slices. */
+    if (n > before && n % before == 0 && are_slices(&f, order, n, numbers)) {
+        number_slices(&f, rank, order, n, numbers);
+        vf_note(
+            r->ctx,
+            "%s: the counters have %d slice%s, but acquisitions lie at %d places along the normal, with the same lines "
+            "at each: these are the slices",
+            r->source->path, before, vf_plural(before), n);
+    }
+    free(f.place);
+    free(f.place_of);
+    free(rank);
+    free(order);
+    return status;
+}
