@@ -49,6 +49,8 @@ enum { BOX = 48, LEAST_COMMON = 64 };
 /* Samples of both kinds at one place of k-space differ by their noise, unless the calibration was acquired with another
  * contrast or gain: then by this share of the energy and more. */
 static const double DIFFERENT = 0.1;
+/* A gain, or a phase in radians, that is the same for all samples shows in their sums, where noise does not count. */
+static const double OTHER_GAIN = 0.03;
 
 /* The place of a sample on the grid within BOX of the centre along each axis; -1 for others. */
 static int64_t place_in_box(const mri_scan *raw, const float *k)
@@ -76,7 +78,8 @@ static bool calibration_differs(const mri_scan *raw, int first, int place)
 {
     const scan_frame *image = &raw->frame[first];
     const scan_trajectory *at = &raw->trajectory[image->trajectory];
-    double difference = 0, energy = 0;
+    double difference = 0, energy = 0, own_energy[2] = {0, 0};
+    double complex both = 0;
     int64_t common = 0, *sample = NULL;
     bool any = false;
     for (int f = raw->frames; f < raw->frames + raw->calibrations; f++)
@@ -101,11 +104,17 @@ static bool calibration_differs(const mri_scan *raw, int first, int place)
                                      c = scan_coil(raw, &raw->frame[f], coil)[m];
                 difference += creal((c - y) * conj(c - y));
                 energy += fmax(creal(y * conj(y)), creal(c * conj(c)));
+                own_energy[0] += creal(y * conj(y));
+                own_energy[1] += creal(c * conj(c));
+                both += conj(y) * c;
             }
         }
     }
     free(sample);
-    return common >= LEAST_COMMON && difference > DIFFERENT * energy;
+    if (common < LEAST_COMMON || !(cabs(both) > 0.5 * sqrt(own_energy[0] * own_energy[1])))
+        return common >= LEAST_COMMON && difference > DIFFERENT * energy;
+    return difference > DIFFERENT * energy || fabs(0.5 * log(own_energy[1] / own_energy[0])) > OTHER_GAIN ||
+           fabs(carg(both)) > OTHER_GAIN;
 }
 
 enum { CHUNK = 1 << 12 }; /* samples that a thread takes at a time */
