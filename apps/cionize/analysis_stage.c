@@ -35,6 +35,8 @@ static const char *no_check(const cionize_state *r)
         return "the map is cut off";
     if (r->read.pmepot)
         return "the map is that of Gaussian charges of unknown width";
+    if (!dielectric_is_known(r))
+        return "the map's file does not state its dielectric; add --dielectric";
     if (!plane_is_lattice(cell, r->settings.profile_axis))
         return "the cell's vectors do not span planes across this axis; z has them in every cell";
     if (r->read.of_selection)

@@ -180,9 +180,12 @@ static void say_potential(facts *f, const cionize_state *r)
     if (s->sigma > 0)
         fact_only_say(f, LINE_POTENTIAL, "potential  V = C sum q erf(r / (sqrt(2) %g A)) / (eps r), ", s->sigma);
     else if (s->read_map)
-        fact_only_say(f, LINE_POTENTIAL, "potential  read from %s, in %s; ions: ", s->read_map, s->unit);
+        fact_only_say(f, LINE_POTENTIAL, "potential  read from %s, in %s%s", s->read_map, s->unit,
+                      ions_asked(r) ? "; ions: " : "");
     else
         fact_only_say(f, LINE_POTENTIAL, "potential  V = C sum q / (eps max(r, %g A)), ", s->r_min);
+    if (s->read_map && !ions_asked(r))
+        return;
     fact_only_say(f, LINE_POTENTIAL, "C = %.9g %s A/e", r->info.unit_constant, s->unit);
     if (strcmp(s->unit, "kT/e") == 0)
         fact_only_say(f, LINE_POTENTIAL, " at %g K", s->temperature);
@@ -224,8 +227,10 @@ static void list_potential(facts *f, const cionize_state *r)
     fact_text(f, "unit", s->unit);
     fact_number(f, "constant", r->info.unit_constant);
     fact_number(f, "temperature", s->temperature);
-    fact_number(f, "dielectric", s->dielectric);
-    fact_bool(f, "distance_dielectric", s->distance_dielectric);
+    if (dielectric_is_known(r)) {
+        fact_number(f, "dielectric", s->dielectric);
+        fact_bool(f, "distance_dielectric", s->distance_dielectric);
+    }
     fact_number(f, "r_min", s->r_min);
     if (s->sigma > 0)
         fact_number(f, "sigma", s->sigma);

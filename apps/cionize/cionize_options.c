@@ -307,9 +307,9 @@ const program_option cionize_options[] = {
      .completes = ".dx .dx.gz .mrc .mrc.gz .ccp4 .ccp4.gz .map .map.gz .cube .cube.gz .cub .cub.gz .h5 .hdf5",
      SETTING(read_map), .needs = PLACES_IONS " " STUDIES, .excludes = "trajectory select minus",
      .help = "existing map (.dx, .mrc, .cube, .h5) to place ions on or to study, instead of a new one",
-     .more = "The ions are placed on the grid of this map, with its constants. A file that does not state the "
+     .more = "The ions are placed on the grid of this map, with its constants. If its file does not state the "
              "dielectric, through which "
-             "ions act on each other, needs --dielectric or --distance-dielectric. Options that contradict the file "
+             "ions act on each other, they need --dielectric or --distance-dielectric. Options that contradict the file "
              "are errors: another "
              "grid, unit, temperature, dielectric, --r-min or --precision. A variant of --method, --mask and "
              "--deviation are "

@@ -221,6 +221,9 @@ VF_MUST_CHECK vf_status open_read_map(cionize_state *r);
 /* Plans with its grid; if options ask for a grid, it must be the same. Errors: as above. */
 VF_MUST_CHECK vf_status take_read_map(cionize_state *r);
 
+/* Whether the map's file or an option states the dielectric that the potential is for. */
+bool dielectric_is_known(const cionize_state *r);
+
 /* ---- name_files.c ---- */
 
 /* Decides which files are written, and makes default names. Errors: VF_ERR_ARGUMENT (options that exclude each other or

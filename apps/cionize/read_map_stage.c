@@ -13,10 +13,22 @@ static bool differ(double stated, double wanted)
     return fabs(stated - wanted) > 5e-6 * fabs(wanted); /* false for NaN: not stated */
 }
 
+bool dielectric_is_known(const cionize_state *r)
+{
+    const cionize_settings *s = &r->settings;
+    return !s->read_map || !isnan(r->read.dielectric) || s->has_dielectric || s->distance_dielectric;
+}
+
 /* Whether ions can be placed by the map. */
 static vf_status check_map_for_ions(const cionize_state *r)
 {
     const loaded_map *m = &r->read;
+    if (!dielectric_is_known(r))
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: the file does not say for which dielectric the map was made, and ions act on each other "
+                       "through it; add "
+                       "--dielectric D: 1 for a map in vacuum, about 78.5 for one in water, as of APBS or DelPhi",
+                       m->path);
     if (m->sigma > 0)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: the map shows Gaussian charges (--smooth %g); ions need a map of point charges", m->path,
@@ -56,12 +68,6 @@ static vf_status check_read_map(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     const loaded_map *m = &r->read;
-    if (isnan(m->dielectric) && !s->has_dielectric && !s->distance_dielectric)
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: the file does not say for which dielectric the map was made, and ions act on each other "
-                       "through it; add "
-                       "--dielectric D: 1 for a map in vacuum, about 78.5 for one in water, as of APBS or DelPhi",
-                       m->path);
     if (m->distance_dielectric != s->distance_dielectric && !isnan(m->dielectric))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: the map was made with a dielectric that %s on the distance; use %s %g", m->path,

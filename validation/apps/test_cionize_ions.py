@@ -414,6 +414,15 @@ def test_map_of_another_program(_):
         assert abs(ions["x"][1] - ions["x"][0]) == 10, ions  # as far apart as the grid allows
         # C = 560.459 kT/e angstrom/e to six digits, so 1e-5 covers it
         assert abs(ions["energy"][1] * eps / (560.459322 / 10) - 1) <= 1e-5, ions
+    # A study of the map needs no dielectric, and none is reported; only the check of a periodic profile would need it.
+    study = ["empty.pqr", "--read-map", "foreign.dx", "--dielectric", "2", "--profile", "x:p.csv", "--report", "r.json"]
+    for cell in [], ["--cell", "11,1,1"]:
+        for given in (True, False):
+            said = make(*(study if given else study[:3] + study[5:]), *cell).out
+            potential = json.load(open("r.json"))["potential"]
+            assert potential.get("dielectric") == (2 if given else None), potential
+            assert ("does not state its dielectric; add --dielectric" in said) == bool(cell and not given), said
+            assert "eps" not in said and pathlib.Path("p.csv").read_text().splitlines()[-11:][0].startswith("10,0"), said
 
 
 def test_names_of_force_fields(_):
