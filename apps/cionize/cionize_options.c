@@ -293,7 +293,9 @@ const program_option cionize_options[] = {
      .completes = "occupancy first"},
     {OPTION_CHOICE, .name = "radii", .argument = "R", SETTING(bondi), .choices = radii_choices, .initial = "file",
      .help = "radii of atoms to which the file gives none, or 0",
-     .more = "Radii count for --solvent, --from-surface, --radial and the outline in pictures."},
+     .more =
+         "Radii count for --solvent, --from-surface, --radial and the outline in pictures. Lone pairs, virtual sites "
+         "and Drude particles have none."},
     {OPTION_READ, .name = "trajectory", .argument = "FILE", .completes = ".dcd .xtc .trr .nc .ncdf .gro",
      SETTING(trajectory),
      .help = "trajectory of the same atoms (.dcd, .xtc, .trr, .nc, .gro); the map is the mean over its frames",
@@ -307,14 +309,15 @@ const program_option cionize_options[] = {
      .completes = ".dx .dx.gz .mrc .mrc.gz .ccp4 .ccp4.gz .map .map.gz .cube .cube.gz .cub .cub.gz .h5 .hdf5",
      SETTING(read_map), .needs = PLACES_IONS " " STUDIES, .excludes = "trajectory select minus",
      .help = "existing map (.dx, .mrc, .cube, .h5) to place ions on or to study, instead of a new one",
-     .more = "The ions are placed on the grid of this map, with its constants. If its file does not state the "
-             "dielectric, through which "
-             "ions act on each other, they need --dielectric or --distance-dielectric. Options that contradict the file "
-             "are errors: another "
-             "grid, unit, temperature, dielectric, --r-min or --precision. A variant of --method, --mask and "
-             "--deviation are "
-             "errors too. If the map includes the potential of ions, later ions feel it, but may overlap them: a "
-             "warning says so."},
+     .more =
+         "The ions are placed on the grid of this map, with its constants. If its file does not state the "
+         "dielectric, through which "
+         "ions act on each other, they need --dielectric or --distance-dielectric. Options that contradict the file "
+         "are errors: another "
+         "grid, unit, temperature, dielectric, --r-min or --precision. A variant of --method, --mask and "
+         "--deviation are "
+         "errors too. If the map includes the potential of ions, later ions feel it, but may overlap them: a "
+         "warning says so."},
     {OPTION_READ, .letter = 'i', .name = "script", .argument = "FILE", .completes = ".cfg .in .txt -",
      ION_SETTING(script), .help = "script of VMD's cionize; - reads standard input",
      .more = "The section SCRIPTS describes the commands."},

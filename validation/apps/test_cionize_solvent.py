@@ -285,6 +285,19 @@ def test_water_is_left_out(_):
     assert bits("kept.mrc") != bits("dry.mrc")
 
 
+def test_sites_without_mass(_):
+    """--radii bondi: Drude particles, lone pairs and the fourth site of water are no atoms, so they have no sphere."""
+    atoms = [("O", "LIG", 1, 0.0, 1.2, 1.52), ("DO", "LIG", 1, 0.05, -1.5, 0), ("LPA", "LIG", 1, -0.3, -0.2, 0), ("C", "LIG", 1, 1.4, 0.5, 1.7),
+             ("O", "HOH", 2, 5.0, 0, 1.52), ("H1", "HOH", 2, 5.9, 0.5, 1.2), ("M", "HOH", 2, 5.1, -1.0, 0), ("H2", "HOH", 2, 4.3, 0.5, 1.2)]
+    for name, given in (("named", False), ("radii", True)):
+        with open(f"{name}.pqr", "w", encoding="ascii") as stream:
+            for n, (atom, residue, number, x, q, radius) in enumerate(atoms):
+                stream.write(f"ATOM {n + 1} {atom} {residue} {number} {x} {0.1 * n} 0.0 {q} {radius if given else 0.0}\n")
+        make("-q", f"{name}.pqr", *GRID, "--solvent", "--solute", "all", "--radii", "file" if given else "bondi", "-o", f"{name}.mrc")
+    assert bits("named.mrc") == bits("radii.mrc")
+    assert "5 atoms without a radius" in make("named.pqr", "--radii", "bondi", "--dry-run").out
+
+
 def test_refused(_):
     four()
     for option in (["--probe", "1.2"], ["--surface", "sas"], ["--energies", "e.json"], ["--ionic-strength", "0.1"]):

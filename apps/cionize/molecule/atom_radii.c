@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "atom_element.h"
+#include "massless_sites.h"
 
 typedef struct element_radius {
     char symbol[3];
@@ -33,7 +34,7 @@ vf_status molecule_give_radii(vf_context *ctx, const char *path, molecule *m, in
     for (int64_t i = 0; i < m->atoms; i++) {
         const atom_label *label = &m->labels[i];
         char symbol[3] = "X";
-        if (m->radius[i] != 0)
+        if (m->radius[i] != 0 || is_massless_site(m, i)) /* these lie within their atoms' spheres */
             continue;
         const bool known = atom_element(label->name, label->residue, label->element, symbol);
         m->radius[i] = known ? radius_of(strcmp(symbol, "D") == 0 ? "H" : symbol) : 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "atom_element.h"
+#include "massless_sites.h"
 #include "voxfield/append.h"
 #include "voxfield/timer.h"
 
@@ -88,15 +89,6 @@ typedef struct shared_places {
     int64_t count, first, second; /* the first two atoms in one place */
 } shared_places;
 
-/* A Drude particle follows its atom, and has its name with a D in front. CHARMM puts it on the atom (COOR SDRUDE) until a field moves
- * it. */
-static bool is_drude_of(const molecule *m, int64_t i, int64_t atom)
-{
-    const atom_label *label = &m->labels[i], *other = &m->labels[atom];
-    return i == atom + 1 && *label->name == 'D' && strcmp(label->name + 1, other->name) == 0 &&
-           label->residue_number == other->residue_number && strcmp(label->residue, other->residue) == 0;
-}
-
 static bool find_shared(const molecule *m, shared_places *out)
 {
     uint64_t size = 16;
@@ -109,7 +101,7 @@ static bool find_shared(const molecule *m, shared_places *out)
             const int64_t j = (int64_t)table[slot] - 1;
             if (m->x[i] != m->x[j] || m->y[i] != m->y[j] || m->z[i] != m->z[j])
                 continue;
-            if (!is_drude_of(m, i, j) && out->count++ == 0) {
+            if (!drude_of(m, i, j) && out->count++ == 0) { /* CHARMM's COOR SDRUDE puts them on their atoms */
                 out->first = j;
                 out->second = i;
             }

@@ -1,12 +1,12 @@
 /* Which atoms are water molecules. */
 #include "water.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "atom_element.h"
+#include "massless_sites.h"
 #include "residue_kinds.h"
 #include "residues.h"
 
@@ -18,24 +18,10 @@ typedef struct composition {
     int64_t oxygen; /* index of the last one */
 } composition;
 
-/* Massless sites and Drude particles: M, MW, OM, LP1, L1, EPW, EP1, DOH2. Their element is unknown. */
-static bool is_massless(const char *name, const char *element)
-{
-    static const char *const beginnings[] = {"M", "OM", "LP", "EP", "VS", "DO", "DRUD"};
-    if (atomic_number(element) != 0)
-        return false;
-    while (isdigit((unsigned char)*name))
-        name++;
-    for (size_t n = 0; n < sizeof beginnings / sizeof *beginnings; n++)
-        if (strncmp(name, beginnings[n], strlen(beginnings[n])) == 0)
-            return true;
-    return *name == 'L' && (name[1] == '\0' || isdigit((unsigned char)name[1]));
-}
-
 static void add_atom(const atom_label *label, int64_t index, composition *c)
 {
     char symbol[3];
-    if (is_massless(label->name, label->element)) {
+    if (massless_in_water(label->name, label->element)) {
         c->sites++;
         return;
     }
