@@ -322,6 +322,38 @@ def test_k_scaled_by_one_number():
     assert words not in run("--trajectory-units", "normalized") and errors(TRUTH)[0] > .15
 
 
+# ---- directions ----
+
+def test_directions_that_are_not_whole():
+    """Directions with a length, one that is missing, and readouts without a place beside others: the patient is known. Directions
+    that are not orthogonal, or two of them missing, say nothing, with a warning; none at all, as Philips' converter leaves them,
+    without."""
+    axes = np.array(((0, 1, 0), (0, 0, -1), (-1, 0, 0)), float)
+    place, k = np.array((12, -8, 15)), samples()
+    lost = axes.copy()
+    lost[1:] = 0
+    skew = axes.copy()
+    skew[2] = (-.6, .8, 0)
+    for kind, given, words in (("whole", axes, None), ("scaled", axes * [[5], [.9], [1.02]], "48 acquisitions are no unit vectors"),
+                               *((f"without {d}", np.where(np.arange(3)[:, None] == d, 0, axes), "is 0 in 48 acquisitions")
+                                 for d in range(3)),
+                               ("skew", skew, "not orthogonal"), ("one", lost, "not orthogonal"), ("none", 0 * axes, None)):
+        write("s.h5", header(encoding((N, N, 1), FOV)), lines(k, axes=given, position=place))
+        said = run()
+        assert words in said if words else "warning" not in said, (kind, said)
+        known = kind not in ("skew", "one", "none")
+        right = np.linalg.det(axes) > 0
+        expected = 5 * axes.T + 0 if known else 5 * np.eye(3)
+        assert right and np.allclose(np.array(affine("i.h5"))[0, :, :3], expected, atol=1e-5), (kind, affine("i.h5"))
+    made = lines(k, axes=axes, position=place)
+    for n in (0, 1, 20):
+        for name in ("read_dir", "phase_dir", "slice_dir", "position"):
+            made[n]["head"][name] = 0
+    write("s.h5", header(encoding((N, N, 1), FOV)), made)
+    assert "warning" not in run()
+    assert np.allclose(np.array(affine("i.h5"))[0] @ (N // 2, N // 2, 0, 1), place, atol=1e-4)
+
+
 # ---- noise ----
 
 def test_noise_scan_of_another_gain():

@@ -131,9 +131,21 @@ scan_line ismrmrd_line_of(const ismrmrd_acquisition_header *head)
                        .frame = LINE_LEFT_OUT};
 }
 
-/* Whether an acquisition has these read, phase and slice directions. */
-static bool has_directions(const ismrmrd_acquisition_header *head, const float direction[3][3])
+/* Whether an acquisition does not say where it lies, beside others that do. */
+static bool is_nowhere(const float position[3], const float read[3], const float phase[3], const float slice[3])
 {
+    for (int i = 0; i < 3; i++)
+        if (position[i] != 0 || read[i] != 0 || phase[i] != 0 || slice[i] != 0)
+            return false;
+    return true;
+}
+
+/* Whether an acquisition has these read, phase and slice directions, or none. */
+static bool has_directions(const ismrmrd_acquisition_header *head, const scan_slice *slice)
+{
+    const float(*const direction)[3] = slice->direction;
+    if (slice->nowhere || is_nowhere(head->position, head->read_dir, head->phase_dir, head->slice_dir))
+        return true;
     for (int i = 0; i < 3; i++)
         if (!(fabsf(head->read_dir[i] - direction[0][i]) <= 1e-3f &&
               fabsf(head->phase_dir[i] - direction[1][i]) <= 1e-3f &&
@@ -142,20 +154,23 @@ static bool has_directions(const ismrmrd_acquisition_header *head, const float d
     return true;
 }
 
-/* Records the position and directions of the first acquisition of a slice. Returns how far this one lies from it. */
+/* Records the position and directions of the first acquisition of a slice that states them. Returns how far this one lies from
+ * it. */
 static float take_first(scan_slice *slice, int *count, const ismrmrd_acquisition_header *head)
 {
+    const bool nowhere = is_nowhere(head->position, head->read_dir, head->phase_dir, head->slice_dir);
     float moved = 0;
-    if (!slice->seen) {
+    *count += !slice->seen;
+    if (!slice->seen || (slice->nowhere && !nowhere)) {
+        slice->step_2 = slice->seen ? slice->step_2 : head->idx.kspace_encode_step_2;
         slice->seen = true;
+        slice->nowhere = nowhere;
         memcpy(slice->position, head->position, sizeof slice->position);
         memcpy(slice->direction[0], head->read_dir, sizeof slice->direction[0]);
         memcpy(slice->direction[1], head->phase_dir, sizeof slice->direction[1]);
         memcpy(slice->direction[2], head->slice_dir, sizeof slice->direction[2]);
-        slice->step_2 = head->idx.kspace_encode_step_2;
-        ++*count;
     }
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3 && !nowhere; a++)
         moved = hypotf(moved, head->position[a] - slice->position[a]);
     return moved;
 }
@@ -170,8 +185,8 @@ static void take_place(ismrmrd_reader *r, const ismrmrd_acquisition_header *head
         r->moved = moved;
         r->moved_slice = head->idx.slice;
     }
-    r->oblique = r->oblique || !has_directions(head, r->slice[r->first.idx.slice].direction);
-    r->oblique_slice = r->oblique_slice || !has_directions(head, slice->direction);
+    r->oblique = r->oblique || !has_directions(head, &r->slice[r->first.idx.slice]);
+    r->oblique_slice = r->oblique_slice || !has_directions(head, slice);
 }
 
 /* The same, as if step 2 counted slices. */
@@ -180,7 +195,7 @@ static void take_step(tally *t, const ismrmrd_acquisition_header *head)
     scan_slice *slice = &t->step[head->idx.kspace_encode_step_2];
     const float moved = take_first(slice, &t->steps, head);
     t->step_moved = moved > t->step_moved ? moved : t->step_moved;
-    t->step_turned = t->step_turned || !has_directions(head, slice->direction);
+    t->step_turned = t->step_turned || !has_directions(head, slice);
 }
 
 /* Whether step 2 counts slices: acquisitions of one step share a position and directions, and steps lie at even distances
@@ -316,8 +331,10 @@ static vf_status take(void *user, int64_t index, const ismrmrd_acquisition_heade
         return VF_OK;
     }
     line->frame = LINE_IMAGE;
-    take_step(t, head);
-    return take_image(r, index, head);
+    ismrmrd_acquisition_header own = *head;
+    ismrmrd_mend_directions(r, &own);
+    take_step(t, &own);
+    return take_image(r, index, &own);
 }
 
 /* ---- the encoding ---- */

@@ -173,7 +173,7 @@ static void number_slices(finder *f, const uint16_t *rank, const int *order, int
         memcpy(r->slice[i].position, f->place[order[i]].position, sizeof like.position);
     }
     for (int i = 0; i < f->places; i++)
-        if (is_at(&f->place[i], r->first.position))
+        if (is_at(&f->place[i], like.position))
             r->first.idx.slice = rank[i];
     r->slice_count = n;
     r->moved = 0;
@@ -195,7 +195,8 @@ static bool are_slices(const finder *f, const int *order, int n, bool numbers[CO
 
 vf_status ismrmrd_separate_places(ismrmrd_reader *r)
 {
-    const float *normal = r->first.slice_dir, size = hypotf(hypotf(normal[0], normal[1]), normal[2]);
+    const float *normal = r->slice[r->first.idx.slice].direction[2],
+                size = hypotf(hypotf(normal[0], normal[1]), normal[2]);
     const int before = r->slice_count;
     finder f = {.r = r};
     uint16_t *rank = NULL;

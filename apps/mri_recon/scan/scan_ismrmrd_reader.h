@@ -29,8 +29,8 @@ typedef struct scan_line {
 
 /* A slice in the numbering of the acquisitions. */
 typedef struct scan_slice {
-    bool seen;
-    float position[3], direction[3][3]; /* of the first acquisition */
+    bool seen, nowhere;                 /* nowhere: no acquisition states a place so far */
+    float position[3], direction[3][3]; /* of the first acquisition that states them */
     uint16_t step_2;                    /* of the first acquisition */
     bool partitions;                    /* others have another step_2 */
     int rank;                           /* place in the stack */
@@ -103,9 +103,11 @@ typedef struct ismrmrd_reader {
     ismrmrd_acquisition_header first; /* of the first image acquisition */
     ismrmrd_facts facts;
     readout_energy readout[2]; /* forward, reversed */
-    bool oblique;              /* acquisitions have different orientations */
-    bool oblique_slice;        /* acquisitions of one slice have different orientations */
-    float moved;               /* mm: the farthest that an acquisition lies from the first of its slice */
+    int64_t directions_scaled, directions_completed,
+        directions_unusable; /* image acquisitions; not those without any */
+    bool oblique;            /* acquisitions have different orientations */
+    bool oblique_slice;      /* acquisitions of one slice have different orientations */
+    float moved;             /* mm: the farthest that an acquisition lies from the first of its slice */
     int moved_slice;
     int64_t center[2];      /* the encoding steps at k = 0 */
     bool center_missing[2]; /* the header does not state them */
@@ -148,6 +150,11 @@ uint16_t ismrmrd_direction_of(const ismrmrd_protocol *protocol, const ismrmrd_ac
 VF_MUST_CHECK vf_status ismrmrd_number_directions(ismrmrd_reader *r);
 /* Warns if readouts of one place in k-space that an image merges differ by more than noise. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status ismrmrd_check_repeats(ismrmrd_reader *r);
+
+/* scan_ismrmrd_directions.c: makes directions unit vectors, and computes one that is missing from the two others; counts what it
+ * did, for the warnings. Directions that are not orthogonal stay. */
+void ismrmrd_mend_directions(ismrmrd_reader *r, ismrmrd_acquisition_header *head);
+void ismrmrd_warn_of_directions(const ismrmrd_reader *r);
 
 /* scan_ismrmrd_tell.c: for --info, what the header and the acquisitions say, and where the image lies. `others`: the
  * acquisitions that are no image data. */

@@ -466,6 +466,7 @@ vf_status ismrmrd_order_slices(ismrmrd_reader *r)
         vf_warn(r->ctx, "%s: acquisitions of a slab differ in orientation; using that of the first", r->source->path);
     else if (!r->slabs && !stacks && r->oblique)
         vf_warn(r->ctx, "%s: acquisitions differ in orientation; using that of the first", r->source->path);
+    ismrmrd_warn_of_directions(r);
     warn_of_movement(r);
     r->center[0] = step_center(r, &r->e->step_1, 1);
     r->center[1] = r->plane ? r->facts.least[1] : step_center(r, &r->e->step_2, 2);

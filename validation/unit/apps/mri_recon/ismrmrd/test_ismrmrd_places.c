@@ -184,7 +184,7 @@ static void test_slabs_without_places(void **state)
             } else if (t == 2 && i % 2) {
                 head->position[1] = NAN;
             } else if (t != 2 && i % 2 == (t == 1)) {
-                memset(head->phase_dir, 0, sizeof head->phase_dir);
+                memcpy(head->phase_dir, head->read_dir, sizeof head->phase_dir); /* not orthogonal */
             }
         }
         write_scan(plain_header(4, 4, 2, cartesian));

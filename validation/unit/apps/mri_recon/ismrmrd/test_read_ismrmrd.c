@@ -332,7 +332,13 @@ static void test_slices(void **state)
     memset(acquired[0].head.slice_dir, 0, sizeof acquired[0].head.slice_dir);
     write_scan(plain_header(4, 4, 1, CARTESIAN LIMITS(0, 0)));
     read_it(NULL, K_AUTO);
+    assert_true(fabs(s.geometry.direction[2][1] - 0.6) < 1e-6 && fabs(s.geometry.direction[2][2] - 0.8) < 1e-6);
+    expect_said("slice_dir is 0 in 1 acquisitions");
+    memcpy(acquired[0].head.slice_dir, acquired[0].head.phase_dir, sizeof acquired[0].head.slice_dir);
+    write_scan(plain_header(4, 4, 1, CARTESIAN LIMITS(0, 0)));
+    read_it(NULL, K_AUTO);
     assert_false(s.geometry.known);
+    expect_said("1 acquisitions are not orthogonal");
     assert_true(s.geometry.direction[0][0] == 1 && s.geometry.direction[2][2] == 1 && s.geometry.centre[0] == 0);
     expect_said("differ in orientation");
     for (int i = 0; i < 3; i++)
@@ -342,7 +348,8 @@ static void test_slices(void **state)
         }
     write_scan(plain_header(4, 4, 1, CARTESIAN LIMITS(0, 0)));
     read_it(NULL, K_AUTO);
-    assert_false(s.geometry.known);
+    assert_true(s.geometry.known && s.geometry.direction[2][2] == 1);
+    expect_said("3 acquisitions are no unit vectors");
 }
 
 static void test_slabs_and_missing_slices(void **state)
