@@ -486,7 +486,8 @@ const program_option cionize_options[] = {
      .choices = exclusions, .initial = "atom", .needs = "points",
      .help = "what does not count at an atom, with --points atoms",
      .more = "In a periodic cell, the nearest image of an excluded atom does not count; its other images do. A residue "
-             "is neighbouring atoms of the file with the same chain, residue name and number."},
+             "is neighbouring atoms of the file with the same chain, residue name and number. An atom and its Drude "
+             "particle leave out each other."},
     {OPTION_WRITE, .name = "points-out", .argument = "FILE", .completes = ".csv .h5 .hdf5", SETTING(points.out),
      .needs = "points", .default_help = "INPUT_points.csv", .help = "the values at the points: .csv or .h5",
      .more = "With --trajectory, CSV has the mean and the standard deviation over the frames, HDF5 the values of each "

@@ -207,6 +207,20 @@ def test_molecules_that_share_a_number(_):
         assert found == count, (selection, found)
 
 
+def test_drude_particles(_):
+    """An atom and its Drude particle, 0.03 A away, leave out each other, where they would add 50 e/A; other atoms feel both."""
+    names = ["C", "DC", "N", "DN", "H", "DX"]
+    pairs = [(0, 1), (0, 1), (2, 3), (2, 3), (4,), (5,)]
+    atoms = [(0, 0, 0, 1.7), (0.03, 0, 0, -1.5), (1.4, 0.2, 0, 1.1), (1.4, 0.2, 0.03, -1.4), (1.9, 1.1, 0, 0.4), (5, 5, 5, -0.3)]
+    pathlib.Path("m.pqr").write_text("".join(
+        f"ATOM {n} {name} LIG 1 {x:.6f} {y:.6f} {z:.6f} {q:.6f} 1.0\n" for n, (name, (x, y, z, q)) in enumerate(zip(names, atoms), 1)),
+        encoding="ascii")
+    make("m.pqr", "--points", "atoms", *E_PER_A, "--points-out", "o.csv")
+    for atom, left_out, (value,) in zip(atoms, pairs, numbers("o.csv")):
+        right = coulomb(atoms, atom, left_out)[0]
+        close(value, right, 1e-10 * max(1, abs(right)), str(atom))
+
+
 def test_translation(_):
     """Atoms and points moved together: positions are on a grid of 2^-4, so the differences are the same bits."""
     draw = generator()

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "molecule/massless_sites.h"
 #include "molecule/residues.h"
 #include "points.h"
 #include "potential/periodic_frames.h"
@@ -27,14 +28,15 @@ vf_point_options point_options(const cionize_settings *s, const vf_cell *cell, b
 
 /* ---- exclusions ---- */
 
-/* Sets group[i] to the atom's residue, or to the atom itself: atoms of a group are neighbours, and exclude each other. */
+/* Sets group[i] to the atom's residue, or to the atom itself: atoms of a group are neighbours, and exclude each other. A Drude
+ * particle is a part of its atom: force fields leave out what the two do to each other. */
 static vf_status group_atoms(vf_context *ctx, const point_run *r, int64_t *group)
 {
     int64_t residues;
     if (r->settings->points.exclude == EXCLUDE_RESIDUE)
         return find_residues(ctx, r->mol, group, &residues);
     for (int64_t i = 0; i < r->mol->atoms; i++)
-        group[i] = i;
+        group[i] = i > 0 && drude_of(r->mol, i, i - 1) ? i - 1 : i;
     return VF_OK;
 }
 
