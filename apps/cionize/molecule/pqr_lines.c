@@ -6,10 +6,10 @@
 /* Records of PDB files that also occur in PQR files, and those that rarely do. Digits at the end are ignored. */
 static const char *const other_records[] = {"TITLE",  "HEADER", "COMPND", "SOURCE", "AUTHOR", "CRYST", "TER",
                                             "CONECT", "NUMMDL", "MDLTYP", "CAVEAT", "SPLIT",  "USER",  NULL};
-static const char *const pdb_records[] = {"SEQRES", "HELIX",  "SHEET",  "TURN",   "ANISOU", "SIGATM", "SIGUIJ", "SCALE",
-                                          "ORIGX",  "MTRIX",  "TVECT",  "MASTER", "JRNL",   "EXPDTA", "REVDAT", "DBREF",
-                                          "SEQADV", "MODRES", "CISPEP", "SSBOND", "LINK",   "FORMUL", "HETNAM", "HET",
-                                          "HETSYN", "KEYWDS", "SITE",   "FTNOTE", "SPRSDE", "OBSLTE", NULL};
+static const char *const pdb_records[] = {
+    "SEQRES", "HELIX", "SHEET",  "TURN",   "ANISOU", "SIGATM", "SIGUIJ", "SCALE",  "ORIGX",  "MTRIX",  "TVECT",
+    "MASTER", "JRNL",  "EXPDTA", "REVDAT", "DBREF",  "SEQADV", "MODRES", "CISPEP", "SSBOND", "LINK",   "FORMUL",
+    "HETNAM", "HET",   "HETSYN", "KEYWDS", "SITE",   "FTNOTE", "SPRSDE", "OBSLTE", "HYDBND", "SLTBRG", NULL};
 
 static bool is_word(text_piece text, const char *word)
 {

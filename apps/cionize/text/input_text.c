@@ -79,14 +79,23 @@ static const char *packed_molecule(text_piece text)
 /* A .top or .itp file of GROMACS: comments, preprocessor lines and sections. */
 static bool is_topology(text_piece text)
 {
-    static const char *const sections[] = {"[ moleculetype ]", "[ molecules ]", "[ system ]", "[ defaults ]"};
-    size_t at = 0;
-    while (at < text.size && (text.at[at] == '\n' || text.at[at] == ' ' || text.at[at] == '\r'))
+    static const char *const sections[] = {"moleculetype", "molecules", "system", "defaults"};
+    const char *at = text.at, *const end = text.at + text.size;
+    while (at < end && (*at == '\n' || *at == ' ' || *at == '\r'))
         at++;
-    bool found = false;
-    for (int i = 0; i < 4 && at < text.size && strchr(";#[", text.at[at]); i++)
-        found |= memmem(text.at, text.size, sections[i], strlen(sections[i])) != NULL;
-    return found;
+    if (at == end || !memchr(";#[", *at, 3))
+        return false;
+    while ((at = memchr(at, '[', (size_t)(end - at))) != NULL) { /* "[ system ]", "[system]" */
+        do
+            at++;
+        while (at < end && *at == ' ');
+        for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+            const size_t size = strlen(sections[i]);
+            if ((size_t)(end - at) > size && memcmp(at, sections[i], size) == 0 && (at[size] == ' ' || at[size] == ']'))
+                return true;
+        }
+    }
+    return false;
 }
 
 vf_status text_check(vf_context *ctx, const char *name, text_piece *text)

@@ -118,6 +118,8 @@ static void refuses_what_is_no_pqr(void **state)
     expect_refused("@<TRIPOS>MOLECULE\nx\n", "mol2");
     expect_refused("; of pdb2gmx\n#include \"ff.itp\"\n[ system ]\nwater\n[ molecules ]\nSOL 3\n", "topology|editconf");
     expect_refused("[ moleculetype ]\nSOL 2\n[ atoms ]\n1 OW 1 SOL OW 1 -0.8 16.0\n", "topology|editconf");
+    expect_refused("#include \"ff.itp\"\n[system]\nwater\n[molecules]\nSOL 3\n", "topology|editconf");
+    expect_refused("; no topology [systems]\n", "no atoms");
     expect_refused("; no topology\n", "no atoms");
     expect_refused("object 1 class gridpositions counts 1 1 1\n", "OpenDX");
     expect_refused("# a map\n\n# in kT/e\nobject 1 class gridpositions counts 2 2 2\n1 2 3 4 5 6\n",

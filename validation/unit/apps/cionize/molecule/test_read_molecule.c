@@ -187,6 +187,8 @@ static void reads_every_kind_of_line(void **state)
         "\nTER\nEND\n",
         2, two);
     expect_no_warning("REMARK x\nMODEL        1\n" FIRST "\nTER\n" SECOND "\nTER\nENDMDL\n");
+    expect_no_warning("HYDBND       N   ALA A   52\nSLTBRG       N   ALA A   52\n" FIRST "\n" SECOND
+                      "\n"); /* before 2007 */
 
     /* A line longer than any buffer, before and inside a record. */
     char *text;
