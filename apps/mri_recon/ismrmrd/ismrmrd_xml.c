@@ -202,8 +202,9 @@ static void XMLCALL on_entity(void *user, const XML_Char *name, int is_parameter
     XML_StopParser(p->expat, XML_FALSE);
 }
 
-static vf_status run(vf_context *ctx, const char *path, const char *text, size_t size, const char *encoding, parser *p,
-                     enum XML_Error *error)
+/* Parses in an encoding, or the declared one. `last`: what is not in it is an error; otherwise only `error` says so. */
+static vf_status run(vf_context *ctx, const char *path, const char *text, size_t size, const char *encoding, bool last,
+                     parser *p, enum XML_Error *error)
 {
     vf_status status = VF_OK;
     ismrmrd_protocol_reset(p->out);
@@ -229,7 +230,7 @@ static vf_status run(vf_context *ctx, const char *path, const char *text, size_t
             vf_fail(ctx, VF_ERR_INPUT, "%s: xml: line %lu: elements nested more than %d deep", path, line, MOST_DEPTH);
     else if (*error == XML_ERROR_NO_MEMORY)
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to parse the XML header", path);
-    else if (*error != XML_ERROR_NONE && !(encoding_trouble && !encoding))
+    else if (*error != XML_ERROR_NONE && !(encoding_trouble && !last))
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: xml: line %lu: %s", path, line, XML_ErrorString(*error));
     XML_ParserFree(p->expat);
     return status;
@@ -242,11 +243,16 @@ vf_status ismrmrd_parse_xml(vf_context *ctx, const char *path, const char *text,
         return vf_fail(ctx, VF_ERR_INPUT, "%s: xml: the header has %zu bytes; at most %d are supported", path, size,
                        ISMRMRD_XML_MOST);
     parser p = {.out = out};
-    vf_status status = run(ctx, path, text, size, NULL, &p, &error);
+    vf_status status = run(ctx, path, text, size, NULL, false, &p, &error);
+    if (status == VF_OK && error == XML_ERROR_UNKNOWN_ENCODING) {
+        /* windows-1252, or UTF8 without its hyphen: mostly only ASCII. */
+        p = (parser){.out = out};
+        status = run(ctx, path, text, size, "UTF-8", false, &p, &error);
+    }
     if (status == VF_OK && error != XML_ERROR_NONE) {
         /* Names of patients and hospitals may be in Latin-1, whatever the first line says. */
         p = (parser){.out = out};
-        status = run(ctx, path, text, size, "ISO-8859-1", &p, &error);
+        status = run(ctx, path, text, size, "ISO-8859-1", true, &p, &error);
         if (status == VF_OK)
             vf_warn(ctx, "%s: xml: not in the declared encoding; reading it as Latin-1", path);
     }
