@@ -204,6 +204,41 @@ def test_slices_without_counters():
     assert "acquisitions of slice 0 lie up to 6 mm" in run()
 
 
+def test_orientations_without_counters():
+    """Localizers whose orientations only the directions tell apart: each is a volume with its own place. A turn of two degrees
+    is a patient's who was followed."""
+    truths = [TRUTH, OTHER, .5 * TRUTH]
+    whole = [((1, 0, 0), (0, 1, 0), (0, 0, 1)), ((0, 1, 0), (0, 0, -1), (-1, 0, 0)), ((0, 1, 0), (-1, 0, 0), (0, 0, 1))]
+
+    def scan(orientations, values):
+        write("s.h5", header(encoding((N, N, 1), FOV)), [a for o, axes in enumerate(orientations)
+                                                         for a in lines(samples(truths[o]), axes=axes, position=(9, 4, 5), **values(o))])
+        return run()
+    for values in (lambda o: {}, lambda o: {"repetition": o}, lambda o: {"set": o, "slice": 3}):
+        said = scan(whole, values)
+        assert "3 places of several orientations" in said and "warning" not in said, said
+        assert max(errors(*truths)) < CLOSE, errors(*truths)
+        for axes, place in zip(whole, np.array(affine("i.h5"))):
+            assert np.allclose(place[:, :3], 5 * np.array(axes).T, atol=1e-5), place
+            assert np.allclose(place @ (N // 2, N // 2, 0, 1), (9, 4, 5), atol=1e-4), place
+    turned = ((np.cos(.035), np.sin(.035), 0), (-np.sin(.035), np.cos(.035), 0), (0, 0, 1))
+    said = scan([whole[0], turned], lambda o: {"repetition": o})
+    assert "of several orientations" not in said and "differ in orientation" in said, said
+
+
+def test_counters_from_one():
+    """Writers that count from 1: step 2 of a plane is 1 then, whose centre the header has at 0."""
+    k = samples()
+    for slices in (1, 2):
+        write("s.h5", header(encoding((N, N, 1), FOV, centers=(N // 2 + 1, 0))), [
+            acquisition(k[:, n], kspace_encode_step_1=n + 1, kspace_encode_step_2=1, average=1, slice=s + 1, contrast=1, phase=1,
+                        repetition=1, set=1, segment=1, position=(0, 0, 5 * s)) for s in range(slices) for n in range(N)])
+        assert "warning" not in run()
+        made = abs(image("i.h5"))
+        assert made.shape == (1, slices, N, N)
+        assert max(np.linalg.norm(one - TRUTH) / np.linalg.norm(TRUTH) for one in made[0]) < CLOSE
+
+
 def test_slices_with_neither_counters_nor_positions():
     """What the header has, or the difference of the readouts, tells them from averages."""
     limits = "<slice><minimum>0</minimum><maximum>{}</maximum><center>0</center></slice></encodingLimits>"

@@ -15,7 +15,7 @@ static float dot(const float a[3], const float b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-void ismrmrd_mend_directions(ismrmrd_reader *r, ismrmrd_acquisition_header *head)
+void ismrmrd_mend_directions(ismrmrd_directions *count, ismrmrd_acquisition_header *head)
 {
     float *const own[3] = {head->read_dir, head->phase_dir, head->slice_dir};
     float unit[3][3];
@@ -39,7 +39,7 @@ void ismrmrd_mend_directions(ismrmrd_reader *r, ismrmrd_acquisition_header *head
     for (int d = 0; d < 3; d++)
         good = good && fabsf(dot(unit[d], unit[(d + 1) % 3])) <= COSINE;
     if (!good || missing > 1) {
-        r->directions_unusable++;
+        count->unusable++;
         return;
     }
     const float *a = unit[(at + 1) % 3], *b = unit[(at + 2) % 3];
@@ -47,8 +47,8 @@ void ismrmrd_mend_directions(ismrmrd_reader *r, ismrmrd_acquisition_header *head
         memcpy(unit[at],
                (const float[3]){a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]},
                sizeof unit[at]);
-    r->directions_completed += missing > 0;
-    r->directions_scaled += scaled;
+    count->completed += missing > 0;
+    count->scaled += scaled;
     for (int d = 0; d < 3 && (scaled || missing > 0); d++)
         memcpy(own[d], unit[d], sizeof unit[d]);
 }
@@ -56,20 +56,20 @@ void ismrmrd_mend_directions(ismrmrd_reader *r, ismrmrd_acquisition_header *head
 void ismrmrd_warn_of_directions(const ismrmrd_reader *r)
 {
     const char *path = r->source->path;
-    if (r->directions_unusable > 0)
+    if (r->directions.unusable > 0)
         vf_warn(r->ctx,
                 "%s: read_dir, phase_dir and slice_dir of %" PRId64
                 " acquisitions are not orthogonal; images with these directions get no orientation",
-                path, r->directions_unusable);
-    if (r->directions_completed > 0)
+                path, r->directions.unusable);
+    if (r->directions.completed > 0)
         vf_warn(
             r->ctx,
             "%s: one of read_dir, phase_dir and slice_dir is 0 in %" PRId64
             " acquisitions; the product of the two others is taken, so left and right are those of right-handed axes",
-            path, r->directions_completed);
-    if (r->directions_scaled > 0)
+            path, r->directions.completed);
+    if (r->directions.scaled > 0)
         vf_warn(r->ctx,
                 "%s: read_dir, phase_dir or slice_dir of %" PRId64
                 " acquisitions are no unit vectors; their directions are taken",
-                path, r->directions_scaled);
+                path, r->directions.scaled);
 }

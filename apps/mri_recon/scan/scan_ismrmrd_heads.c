@@ -332,7 +332,7 @@ static vf_status take(void *user, int64_t index, const ismrmrd_acquisition_heade
     }
     line->frame = LINE_IMAGE;
     ismrmrd_acquisition_header own = *head;
-    ismrmrd_mend_directions(r, &own);
+    ismrmrd_mend_directions(&r->directions, &own);
     take_step(t, &own);
     return take_image(r, index, &own);
 }

@@ -1,6 +1,7 @@
 /* Slices that their counters do not tell apart. Some writers leave idx.slice at 0, or count slices in repetition or set, but
- * state where each acquisition lies. If several places along the normal have the same lines each, they are slices: an object
- * that moves, or a table, is not at one place for a whole image and then half a slice further for another whole one. */
+ * state where each acquisition lies. If several places along the normal, or several orientations, have the same lines each, they are
+ * slices: an object that moves, or a table, is not at one place for a whole image and then half a slice further for another whole
+ * one. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@ enum { MOST_PLACES = 4096, COUNTERS = 4, NOWHERE = UINT16_MAX };
 
 /* What the acquisitions at one position have. */
 typedef struct place {
-    float position[3];
+    float position[3], direction[3][3];
+    int stack;                  /* places of one orientation */
     double along;               /* mm along the normal, from the first place */
     int64_t lines;              /* of the image */
     uint64_t steps;             /* sums of hashes: equal for the same encoding steps in any order */
@@ -29,6 +31,7 @@ typedef struct finder {
     place *place;       /* [MOST_PLACES] */
     uint16_t *place_of; /* [acquisitions] */
     int places, last;
+    int first; /* the place of the first image acquisition */
     bool too_many;
 } finder;
 
@@ -40,28 +43,33 @@ static uint64_t hash(uint64_t value)
     return value ^ value >> 32;
 }
 
-static bool is_at(const place *own, const float position[3])
+static bool close_to(const float *a, const float *b, int count, float most)
 {
-    const float same = 1e-3F; /* mm */
-    for (int a = 0; a < 3; a++)
-        if (!(fabsf(own->position[a] - position[a]) <= same))
+    for (int i = 0; i < count; i++)
+        if (!(fabsf(a[i] - b[i]) <= most))
             return false;
     return true;
 }
 
+static bool is_at(const place *a, const place *b)
+{
+    const float same = 1e-3F; /* mm; and of unit vectors */
+    return close_to(a->position, b->position, 3, same) && close_to(a->direction[0], b->direction[0], 9, same);
+}
+
 /* The place of an acquisition; slices follow each other in the same order, so the one after the last is likely. */
-static int find_place(finder *f, const float position[3])
+static int find_place(finder *f, const place *own)
 {
     for (int i = 0; i < f->places; i++) {
         const int at = (f->last + 1 + i) % f->places;
-        if (is_at(&f->place[at], position))
+        if (is_at(&f->place[at], own))
             return at;
     }
     if (f->places == MOST_PLACES) {
         f->too_many = true;
         return 0;
     }
-    memcpy(f->place[f->places].position, position, sizeof f->place->position);
+    f->place[f->places] = *own;
     return f->places++;
 }
 
@@ -73,11 +81,24 @@ static vf_status look(void *user, int64_t index, const ismrmrd_acquisition_heade
     f->place_of[index] = NOWHERE;
     if (f->too_many || line->frame == LINE_NOISE)
         return VF_OK;
-    f->last = find_place(f, head->position);
+    ismrmrd_acquisition_header mended = *head;
+    ismrmrd_directions count = {0};
+    place here = {.lines = 0};
+    ismrmrd_mend_directions(&count, &mended);
+    memcpy(here.position, head->position, sizeof here.position);
+    memcpy(here.direction[0], mended.read_dir, sizeof here.direction[0]);
+    memcpy(here.direction[1], mended.phase_dir, sizeof here.direction[1]);
+    memcpy(here.direction[2], mended.slice_dir, sizeof here.direction[2]);
+    f->last = find_place(f, &here);
     f->place_of[index] = (uint16_t)f->last;
     if (line->frame != LINE_IMAGE)
         return VF_OK;
+    f->too_many = f->too_many || here.direction[2][0] * here.direction[2][0] +
+                                         here.direction[2][1] * here.direction[2][1] +
+                                         here.direction[2][2] * here.direction[2][2] <
+                                     0.5F; /* the normal is not known */
     place *own = &f->place[f->last];
+    f->first = f->first < 0 ? f->last : f->first;
     for (int c = 0; c < COUNTERS; c++) {
         own->counter[c] = own->lines == 0 ? counter[c] : own->counter[c];
         own->several[c] = own->several[c] || counter[c] != own->counter[c];
@@ -90,30 +111,56 @@ static vf_status look(void *user, int64_t index, const ismrmrd_acquisition_heade
     return VF_OK;
 }
 
-/* Moves places that have image lines to the front, in the order along the normal. Returns how many there are, or 0 if some lie
- * beside the normal. */
-static int sort_places(finder *f, const float normal[3], uint16_t *rank, int *order)
+/* Sets the stack of each place that has image lines, and where it lies along the normal. False if some lie beside the normal of
+ * their stack, or orientations are nearly the same. */
+static bool place_in_stacks(finder *f)
 {
-    int n = 0;
-    const place *first = NULL;
+    const float turned = 0.1F; /* of unit vectors: 6 degrees; less is motion that was followed */
+    int stacks = 0;
     for (int i = 0; i < f->places; i++) {
         place *own = &f->place[i];
+        const place *first = own;
         double size = 0;
-        rank[i] = NOWHERE;
-        if (own->lines == 0)
-            continue;
-        first = first ? first : own;
+        own->stack = own->lines > 0 ? stacks : -1;
         own->along = 0;
-        for (int a = 0; a < 3; a++) {
+        for (int j = 0; j < i && own->lines > 0 && first == own; j++) {
+            const place *other = &f->place[j];
+            if (other->lines > 0 && close_to(other->direction[0], own->direction[0], 9, turned)) {
+                if (!close_to(other->direction[0], own->direction[0], 9, 1e-3F))
+                    return false;
+                first = other;
+                own->stack = other->stack;
+            }
+        }
+        stacks += own->stack == stacks;
+        for (int a = 0; a < 3 && first != own; a++) {
             const double off = (double)own->position[a] - (double)first->position[a];
-            own->along += off * (double)normal[a];
+            own->along += off * (double)own->direction[2][a];
             size += off * off;
         }
         if (!(size - own->along * own->along <= 1e-4 * size + 1e-4))
-            return 0;
+            return false;
+        own->along += first == own ? 0 : first->along;
+    }
+    return true;
+}
+
+/* Lists places that have image lines, stack after stack, in the order along the normal. */
+static int sort_places(const finder *f, uint16_t *rank, int *order)
+{
+    int n = 0;
+    for (int i = 0; i < f->places; i++) {
+        const place *own = &f->place[i];
+        rank[i] = NOWHERE;
+        if (own->lines == 0)
+            continue;
         int at = n++;
-        for (; at > 0 && f->place[order[at - 1]].along > own->along; at--)
+        for (; at > 0; at--) {
+            const place *other = &f->place[order[at - 1]];
+            if (other->stack < own->stack || (other->stack == own->stack && other->along <= own->along))
+                break;
             order[at] = order[at - 1];
+        }
         order[at] = i;
     }
     for (int i = 0; i < n; i++)
@@ -171,12 +218,13 @@ static void number_slices(finder *f, const uint16_t *rank, const int *order, int
     for (int i = 0; i < n; i++) {
         r->slice[i] = like;
         memcpy(r->slice[i].position, f->place[order[i]].position, sizeof like.position);
+        memcpy(r->slice[i].direction, f->place[order[i]].direction, sizeof like.direction);
     }
-    for (int i = 0; i < f->places; i++)
-        if (is_at(&f->place[i], like.position))
-            r->first.idx.slice = rank[i];
+    r->first.idx.slice = rank[f->first];
     r->slice_count = n;
     r->moved = 0;
+    r->oblique = f->place[order[n - 1]].stack > 0;
+    r->oblique_slice = false;
 }
 
 /* Whether the places are slices: 0.1 of a slice apart, or half of one if a counter tells them apart, because motion may have been
@@ -188,36 +236,37 @@ static bool are_slices(const finder *f, const int *order, int n, bool numbers[CO
     if (n < 2 || !alike(f, order, n, numbers, &counted))
         return false;
     for (int i = 1; i < n; i++)
-        if (f->place[order[i]].along - f->place[order[i - 1]].along < (counted ? part_counted : part) * thickness(f->r))
+        if (f->place[order[i]].stack == f->place[order[i - 1]].stack &&
+            f->place[order[i]].along - f->place[order[i - 1]].along < (counted ? part_counted : part) * thickness(f->r))
             return false;
     return true;
 }
 
 vf_status ismrmrd_separate_places(ismrmrd_reader *r)
 {
-    const float *normal = r->slice[r->first.idx.slice].direction[2],
-                size = hypotf(hypotf(normal[0], normal[1]), normal[2]);
     const int before = r->slice_count;
-    finder f = {.r = r};
+    finder f = {.r = r, .first = -1};
     uint16_t *rank = NULL;
-    int *order = NULL;
+    int *order = NULL, n = 0;
     bool numbers[COUNTERS];
-    if (r->oblique || !(r->moved > 1e-2F) || !(fabsf(size - 1) <= 0.01F))
+    if (!(r->moved > 1e-2F) && !r->oblique_slice)
         return VF_OK;
     vf_status status = SCAN_NEW(r->ctx, r->source->path, "places", MOST_PLACES, f.place);
     VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "places", MOST_PLACES, rank));
     VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "places", MOST_PLACES, order));
     VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, f.place_of));
     VF_TRY(status, ismrmrd_each_head(r->ctx, r->source, look, &f));
-    const int n = status == VF_OK && !f.too_many ? sort_places(&f, normal, rank, order) : 0;
+    if (status == VF_OK && !f.too_many && place_in_stacks(&f))
+        n = sort_places(&f, rank, order);
     /* Each slice number then stands for equally many slices. */
     if (n > before && n % before == 0 && are_slices(&f, order, n, numbers)) {
         number_slices(&f, rank, order, n, numbers);
         vf_note(
             r->ctx,
-            "%s: the counters have %d slice%s, but acquisitions lie at %d places along the normal, with the same lines "
-            "at each: these are the slices",
-            r->source->path, before, vf_plural(before), n);
+            "%s: the counters have %d slice%s, but acquisitions lie at %d places%s, with the same lines at each: these "
+            "are the slices",
+            r->source->path, before, vf_plural(before), n,
+            r->oblique ? " of several orientations" : " along the normal");
     }
     free(f.place);
     free(f.place_of);

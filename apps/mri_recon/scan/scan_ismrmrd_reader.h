@@ -72,6 +72,12 @@ typedef struct ismrmrd_epi_state {
     float complex *samples_of; /* theirs, [coil][sample] of each */
 } ismrmrd_epi_state;
 
+/* Image acquisitions whose directions were no unit vectors, of which one was missing, and which are not orthogonal. Those that
+ * have none do not count. */
+typedef struct ismrmrd_directions {
+    int64_t scaled, completed, unusable;
+} ismrmrd_directions;
+
 /* Readouts with samples at another step in k than the image's. */
 typedef struct ismrmrd_resampling {
     int samples;           /* of such a readout, without discarded ones; 0: there are none */
@@ -103,11 +109,10 @@ typedef struct ismrmrd_reader {
     ismrmrd_acquisition_header first; /* of the first image acquisition */
     ismrmrd_facts facts;
     readout_energy readout[2]; /* forward, reversed */
-    int64_t directions_scaled, directions_completed,
-        directions_unusable; /* image acquisitions; not those without any */
-    bool oblique;            /* acquisitions have different orientations */
-    bool oblique_slice;      /* acquisitions of one slice have different orientations */
-    float moved;             /* mm: the farthest that an acquisition lies from the first of its slice */
+    ismrmrd_directions directions;
+    bool oblique;       /* acquisitions have different orientations */
+    bool oblique_slice; /* acquisitions of one slice have different orientations */
+    float moved;        /* mm: the farthest that an acquisition lies from the first of its slice */
     int moved_slice;
     int64_t center[2];      /* the encoding steps at k = 0 */
     bool center_missing[2]; /* the header does not state them */
@@ -140,8 +145,8 @@ VF_MUST_CHECK vf_status ismrmrd_read_heads(ismrmrd_reader *r);
 /* What is kept of a header, for a line that is left out. */
 scan_line ismrmrd_line_of(const ismrmrd_acquisition_header *head);
 
-/* scan_ismrmrd_places.c: where acquisitions that their counters put into one slice lie at several places, with the same lines
- * each, makes these places slices. */
+/* scan_ismrmrd_places.c: where acquisitions that their counters put into one slice lie at several places, or in several
+ * orientations, with the same lines each, makes these slices. */
 VF_MUST_CHECK vf_status ismrmrd_separate_places(ismrmrd_reader *r);
 
 /* scan_ismrmrd_repeats.c: the value of the counter that diffusionDimension names, where images do not have it anyway. */
@@ -153,7 +158,7 @@ VF_MUST_CHECK vf_status ismrmrd_check_repeats(ismrmrd_reader *r);
 
 /* scan_ismrmrd_directions.c: makes directions unit vectors, and computes one that is missing from the two others; counts what it
  * did, for the warnings. Directions that are not orthogonal stay. */
-void ismrmrd_mend_directions(ismrmrd_reader *r, ismrmrd_acquisition_header *head);
+void ismrmrd_mend_directions(ismrmrd_directions *count, ismrmrd_acquisition_header *head);
 void ismrmrd_warn_of_directions(const ismrmrd_reader *r);
 
 /* scan_ismrmrd_tell.c: for --info, what the header and the acquisitions say, and where the image lies. `others`: the

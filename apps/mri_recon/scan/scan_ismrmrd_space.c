@@ -166,7 +166,11 @@ static vf_status find_planes(ismrmrd_reader *r)
             "%s: kspace_encode_step_2 is %d to %d, but the header has 1 voxel along z: the image mixes all of them; if "
             "these are partitions, the header's matrix is wrong",
             r->source->path, r->facts.least[1], r->facts.most[1]);
-    if (varies ? !steps_number_slices(r) : z == 1)
+    if (!varies && z == 1) {
+        r->plane = true; /* step 2 of a plane may be any number, such as 1 of writers that count from 1 */
+        return VF_OK;
+    }
+    if (varies && !steps_number_slices(r))
         return VF_OK;
     if (r->dims >= 3 && z > 1) {
         vf_status status = third_is_constant(r, &constant);
