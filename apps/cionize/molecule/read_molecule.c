@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary_coordinates.h"
 #include "check_positions.h"
 #include "choose_conformer.h"
 #include "molecule.h"
@@ -287,7 +288,12 @@ static vf_status parse(vf_context *ctx, const char *name, const char *text, size
     text_piece rest = {text, bytes};
     pqr_reader r = {.ctx = ctx, .name = name, .out = out, .choice = choice};
     memset(out, 0, sizeof *out);
-    vf_status status = text_check(ctx, name, &rest);
+    vf_status status = is_namdbin(name, text, bytes)
+                           ? vf_fail(ctx, VF_ERR_INPUT,
+                                     "%s: is a coordinate file of NAMD, which has no charges; give the PSF file after "
+                                     "--charges",
+                                     name)
+                           : text_check(ctx, name, &rest);
     if (status != VF_OK)
         goto done;
     r.c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);

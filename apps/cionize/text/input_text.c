@@ -134,6 +134,9 @@ vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
                        "(gmx editconf -f run.tpr -mead out.pqr), and give that as the molecule",
                        name);
     const char *zero = memchr(text->at, '\0', text->size);
+    if (zero && text->size >= 212 && memcmp(text->at + 208, "MAP ", 4) == 0)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is an MRC or CCP4 map, not a molecule; give a map after --read-map",
+                       name);
     if (zero)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: this is a binary file, not a text file of a molecule (byte %td is zero)",
                        name, zero - text->at);

@@ -152,6 +152,10 @@ static void refuses_what_is_no_pqr(void **state)
     expect_refused("\xff\xfe"
                    "A",
                    "UTF-16");
+    char map[1024] = {0}, coor[4 + 2 * 24] = {2};
+    memcpy(map + 208, "MAP ", 4);
+    expect_refused_bytes(map, sizeof map, "m.pqr: is an MRC or CCP4 map|--read-map");
+    expect_refused_bytes(coor, sizeof coor, "m.pqr: is a coordinate file of NAMD|--charges");
     expect_refused_bytes("A\0T\0O\0M\0", 8, "binary|byte 1 is zero");
     expect_refused_bytes(FIRST "\n\0", sizeof FIRST + 1, "binary");
 }
