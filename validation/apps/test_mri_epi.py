@@ -201,6 +201,39 @@ def test_by_the_image():
         assert abs(numbers[0] - shift) <= 0.011 and abs(numbers[2] - turn) <= 1.01 and "from the images" in said, said
 
 
+def test_reversed_readouts_in_forward_order():
+    """GE's converter puts reversed readouts into forward order and flags none, also of navigators: every second readout of a shot
+    is one. The opposite: without a delay, or without the word EPI, nothing changes."""
+    signal = Signal(noise=0.05)
+
+    def scan(lines, shift, turn, trajectory="epi", shots=1, post=0):
+        parts = []
+        for s in range(shots):
+            for j, y in enumerate([N // 2] * 3 + list(lines)[s::shots]):
+                odd = (j - 3) % 2 == 1
+                samples = signal.readout(y, odd, shift, numpy.radians(turn))[:, ::-1 if odd else 1].copy()
+                samples[:, READOUT - post:] = 99
+                one = made.acquisition(samples, y, 0, made.PHASE_CORRECTION if j < 3 else 0)
+                one["head"]["discard_post"] = post
+                parts.append(one)
+        made.write("s.h5", header(trajectory, vendor="" if trajectory == "epi" else "GE"), parts)
+    for shots, lines in ((1, range(N)), (2, range(N)), (1, range(N - 1, -1, -1)), (1, range(6, N))):
+        for shift, turn in ((0.4, 24), (-0.3, -40)):
+            scan(lines, shift, turn, shots=shots)
+            said = both(signal)
+            numbers = figures(said)
+            assert abs(numbers[0] - shift) <= 0.011 and abs(numbers[2] - turn) <= 1.01 and "every second one" in said, said
+    scan(range(N), 0.4, 24, post=3)
+    image, _ = reconstruct()
+    assert error(image.squeeze(), signal.truth) < WRONG / 2  # without 3 of 64 samples at alternating ends
+    scan(range(N), 0, 0)
+    image, said = reconstruct()
+    without, _ = reconstruct("--epi", "off")
+    assert "EPI" not in said and "warning" not in said and numpy.array_equal(image, without), said
+    scan(range(N), 0.4, 24, "cartesian")
+    assert "EPI" not in reconstruct()[1]
+
+
 def test_nothing_to_correct():
     """Without a delay the images with and without the correction are the same bytes."""
     signal = Signal(noise=0.05)

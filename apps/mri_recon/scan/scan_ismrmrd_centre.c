@@ -163,7 +163,7 @@ static void shift_centers(ismrmrd_reader *r, const readout_energy *e, bool rever
 static void read_reversed(ismrmrd_reader *r)
 {
     const readout_energy *back = &r->readout[1], *forth = &r->readout[0];
-    if (!back->sum || back->lines == 0)
+    if (r->epi.flipped || !back->sum || back->lines == 0)
         return;
     const int64_t kept = back->samples - back->pre - back->post;
     const double after = back->samples - 1 - back->center - back->pre, stored = back->center - back->pre;

@@ -257,6 +257,8 @@ static void say(const epi_correction *c)
     mri_scan *out = c->r->out;
     const size_t size = sizeof out->corrections;
     char *text = out->corrections;
+    if (s->lines == 0 && c->r->epi.flipped)
+        return; /* nothing says that there is anything to correct */
     if (text[0])
         vf_append(text, size, "; ");
     if (s->lines == 0) {
@@ -265,7 +267,7 @@ static void say(const epi_correction *c)
         return;
     }
     const double turn[2] = {s->turn[0] * 180 / M_PI, s->turn[1] * 180 / M_PI};
-    vf_append(text, size, "EPI: reversed readouts shifted by ");
+    vf_append(text, size, "EPI: %s readouts shifted by ", c->r->epi.flipped ? "every second one of the" : "reversed");
     append_range(text, size, s->shift, 2, "samples");
     vf_append(text, size, " and turned by ");
     append_range(text, size, turn, 0, "degrees");

@@ -53,6 +53,16 @@ static vf_status check_body(const ismrmrd_reader *r, int64_t index, const ismrmr
     return VF_OK;
 }
 
+/* Reverses the order of samples. */
+static void reverse(float complex *own, int64_t count)
+{
+    for (int64_t m = 0; m < count / 2; m++) {
+        const float complex first = own[m];
+        own[m] = own[count - 1 - m];
+        own[count - 1 - m] = first;
+    }
+}
+
 /* Adds the energy of a line's kept samples of one channel to the line's, and conjugates them if the file's Fourier
  * transform has the other sign. */
 static void take_samples(const ismrmrd_reader *r, float *own, int64_t kept, scan_line *line)
@@ -72,8 +82,9 @@ static vf_status place_data(ismrmrd_reader *r, int64_t index, const ismrmrd_body
     int64_t kept = line_kept(line), frame_samples = r->frame_samples[line->frame];
     float complex *to = r->out->frame[line->frame].data;
     for (int c = 0; c < r->out->coils; c++) {
-        const float *from =
-            body->data + 2 * (c * stored_samples(line) + (line->stored > 0 ? line->stored_pre : line->pre));
+        const float *from = body->data + 2 * (c * stored_samples(line) + (line->stored > 0 ? line->stored_pre
+                                                                          : line->flipped  ? line->post
+                                                                                           : line->pre));
         float *own = (float *)(to + c * frame_samples + line->at);
         if (line->stored > 0) {
             const vf_status status = ismrmrd_resample(r, index, c, from, to + c * frame_samples + line->at);
@@ -87,6 +98,8 @@ static vf_status place_data(ismrmrd_reader *r, int64_t index, const ismrmrd_body
         if (bad >= 0)
             return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 ": sample %" PRId64 " of channel %d is %s",
                            r->source->path, index, bad / 2 + line->pre, c, scan_not_finite_name(own[bad]));
+        if (line->flipped)
+            reverse(to + c * frame_samples + line->at, kept);
         take_samples(r, own, kept, line);
     }
     line->empty = !(line->energy > 0);

@@ -27,12 +27,50 @@ static bool alternate(const ismrmrd_reader *r, int frame)
     return both && (in_turn || strcmp(r->e->trajectory, "epi") == 0);
 }
 
+/* Whether this is an EPI scan none of whose readouts is flagged as reversed: GE's converter has put them into forward order. */
+static bool flags_none(const ismrmrd_reader *r)
+{
+    if (strcmp(r->e->trajectory, "epi") != 0 || r->epi.ramps || r->resample.samples > 0)
+        return false;
+    for (int64_t i = 0; i < r->source->acquisitions; i++)
+        if (r->line[i].reversed)
+            return false;
+    return true;
+}
+
+/* Takes every second readout of each shot for a reversed one, as it was acquired, so that the images can show its phase. A shot
+ * ends where the steps go back, or another average or partition begins. */
+static void take_every_second(ismrmrd_reader *r)
+{
+    for (int f = 0; f < r->out->frames; f++) {
+        const int64_t first = r->frame_first[f], end = r->frame_first[f + 1];
+        const bool down =
+            end - first > 1 && r->line[r->order[first + 1].line].step_1 < r->line[r->order[first].line].step_1;
+        bool second = true;
+        for (int64_t i = first; i < end; i++) {
+            scan_line *line = &r->line[r->order[i].line];
+            const scan_line *before = i > first ? &r->line[r->order[i - 1].line] : NULL;
+            second = before && before->average == line->average && before->step_2 == line->step_2 &&
+                     before->step_1 != line->step_1 && (line->step_1 < before->step_1) == down && !second;
+            if (!second)
+                continue;
+            const uint16_t pre = line->pre;
+            line->reversed = line->flipped = true;
+            line->pre = line->post;
+            line->post = pre;
+        }
+    }
+    r->epi.flipped = true;
+}
+
 static vf_status find_mixed(ismrmrd_reader *r)
 {
     const int frames = r->out->frames + r->out->calibrations;
     bool any = false;
     if (r->request->epi == EPI_OFF || r->dims > 0)
         return VF_OK;
+    if (flags_none(r))
+        take_every_second(r);
     vf_status status = SCAN_NEW(r->ctx, r->source->path, "frames", frames, r->epi.mixed);
     for (int f = 0; status == VF_OK && f < frames; f++) {
         r->epi.mixed[f] = alternate(r, f);
@@ -53,7 +91,9 @@ vf_status ismrmrd_choose_navigators(ismrmrd_reader *r, int64_t *samples)
         scan_line *line = &r->line[i];
         if (line->frame != LINE_NAVIGATOR)
             continue;
-        if (!r->epi.mixed || line->channels != r->out->coils || line->dims != 0 || line_kept(line) < 2) {
+        /* Of navigators it is not known which were reversed. */
+        if (!r->epi.mixed || r->epi.flipped || line->channels != r->out->coils || line->dims != 0 ||
+            line_kept(line) < 2) {
             line->frame = LINE_LEFT_OUT;
             continue;
         }

@@ -18,6 +18,7 @@ typedef struct scan_line {
     uint16_t direction; /* the counter that diffusionDimension names, if no other does its work */
     uint16_t user[2];   /* idx.user[5] and [6], where Siemens' converter writes the centres of the steps */
     bool reversed;
+    bool flipped; /* the file has its samples in forward order; they are put into that of the acquisition */
     uint16_t stored,
         stored_pre;   /* samples and discard_pre in the file, if they are interpolated to another step; else 0 */
     bool calibration; /* not part of the image, but usable to estimate coil maps */
@@ -64,6 +65,7 @@ typedef struct readout_energy {
 typedef struct ismrmrd_epi_state {
     bool ramps;             /* readouts of `samples` samples are on `gradient` */
     bool ramps_unlikely;    /* as many samples as the matrix has: a converter may have interpolated them */
+    bool flipped;           /* a converter has put reversed readouts into forward order, and flags none */
     bool even_calibration;  /* calibration lines are sampled evenly: of a gradient echo */
     epi_trapezoid gradient; /* its scale is that of the header's matrix */
     int samples;
