@@ -2,7 +2,7 @@
 # computation is another there. What reads and writes files, or compares options, does so on the CPU. With `none` the test is one of
 # the CPU alone. A program that starts on a GPU takes a second, so cases with many runs and little computation are long.
 # test_run_script.py looks whether the cases are there.
-foreach(name mri_bart mri_layouts mri_scanners mri_counters mri_advice mri_channels mri_epi mri_corrections cionize_readers cionize_errors)
+foreach(name mri_bart mri_layouts mri_scanners mri_counters mri_references mri_advice mri_channels mri_epi mri_corrections cionize_readers cionize_errors)
     set(gpu_cases_of_${name} none)
 endforeach()
 set(gpu_cases_of_mri_recon test_iterative_beats_gridding test_every_trajectory test_coils test_off_resonance test_operators_agree

@@ -67,6 +67,15 @@ static int64_t place_in_box(const mri_scan *raw, const float *k)
     return at;
 }
 
+/* Whether a sample lies between the lines of the grid: of calibration lines of another field of view, which cannot be compared. */
+static bool between_lines(const float *k)
+{
+    for (int a = 1; a < 3; a++)
+        if (fabsf(k[a]) < BOX / 2 - 0.5F && fabsf(k[a] - (float)calibrate_nearest(k[a])) > 1e-3F)
+            return true;
+    return false;
+}
+
 static bool is_calibration(const mri_scan *raw, int f)
 {
     return f >= raw->frames && !raw->frame[f].spare;
@@ -80,7 +89,7 @@ static bool calibration_differs(const mri_scan *raw, int first, int place)
     const scan_trajectory *at = &raw->trajectory[image->trajectory];
     double difference = 0, energy = 0, own_energy[2] = {0, 0};
     double complex both = 0;
-    int64_t common = 0, *sample = NULL;
+    int64_t common = 0, between = 0, *sample = NULL;
     bool any = false;
     for (int f = raw->frames; f < raw->frames + raw->calibrations; f++)
         any = any || (is_calibration(raw, f) && raw->frame[f].place == place);
@@ -96,6 +105,7 @@ static bool calibration_differs(const mri_scan *raw, int first, int place)
             continue;
         for (int64_t m = 0; m < own->samples; m++) {
             const int64_t i = place_in_box(raw, own->k + 3 * m);
+            between += between_lines(own->k + 3 * m);
             if (i < 0 || sample[i] == 0)
                 continue;
             common++;
@@ -111,6 +121,8 @@ static bool calibration_differs(const mri_scan *raw, int first, int place)
         }
     }
     free(sample);
+    if (between > common)
+        return true;
     if (common < LEAST_COMMON || !(cabs(both) > 0.5 * sqrt(own_energy[0] * own_energy[1])))
         return common >= LEAST_COMMON && difference > DIFFERENT * energy;
     return difference > DIFFERENT * energy || fabs(0.5 * log(own_energy[1] / own_energy[0])) > OTHER_GAIN ||

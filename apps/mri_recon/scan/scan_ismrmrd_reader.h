@@ -116,8 +116,9 @@ typedef struct ismrmrd_reader {
     bool oblique_slice; /* acquisitions of one slice have different orientations */
     float moved;        /* mm: the farthest that an acquisition lies from the first of its slice */
     int moved_slice;
-    int64_t center[2];      /* the encoding steps at k = 0 */
-    bool center_missing[2]; /* the header does not state them */
+    double step_scale[ISMRMRD_MOST_ENCODINGS][2]; /* a step of another encoding over one of the image's, minus 1 */
+    int64_t center[2];                            /* the encoding steps at k = 0 */
+    bool center_missing[2];                       /* the header does not state them */
     ismrmrd_epi_state epi;
     ismrmrd_resampling resample;
     char units_text[300];
@@ -126,6 +127,13 @@ typedef struct ismrmrd_reader {
 static inline int64_t line_kept(const scan_line *line)
 {
     return line->samples - line->pre - line->post;
+}
+
+/* Encoding step 1 or 2, with axis 0 or 1, from the centre of k-space, in steps of the image. */
+static inline double ismrmrd_step_k(const ismrmrd_reader *r, const scan_line *line, int axis)
+{
+    const double k = (double)((axis == 0 ? line->step_1 : line->step_2) - r->center[axis]);
+    return line->encoding < ISMRMRD_MOST_ENCODINGS ? k * (1 + r->step_scale[line->encoding][axis]) : k;
 }
 
 /* Whether a Cartesian readout and its encoding steps stay within the encoded matrix. `axis` gets the first axis that

@@ -53,10 +53,11 @@ static vf_status usual_length(const ismrmrd_reader *r, int *usual)
     return VF_OK;
 }
 
-static bool is_other(const scan_line *line, int usual)
+/* Readouts of another length than the image's, or of another encoding, whose field of view may be another. */
+static bool is_other(const ismrmrd_reader *r, const scan_line *line, int usual)
 {
     return (is_image(line) || line->calibration) && !line->reversed && line->dims == 0 && line_kept(line) >= LAGS / 2 &&
-           line_kept(line) != usual;
+           (line_kept(line) != usual || line->encoding != r->encoding);
 }
 
 /* Finds the readouts of other lengths. False if they are of several kinds. */
@@ -64,7 +65,7 @@ static bool find_others(const ismrmrd_reader *r, int usual, readouts *other)
 {
     for (int64_t i = 0; i < r->source->acquisitions; i++) {
         const scan_line *line = &r->line[i];
-        if (!is_other(line, usual) || line->channels != r->out->coils)
+        if (!is_other(r, line, usual) || line->channels != r->out->coils)
             continue;
         if (!other->found)
             *other = (readouts){.found = true,
@@ -103,7 +104,7 @@ static vf_status add_correlation(const ismrmrd_reader *r, int64_t index, double 
 /* Whether the correlations of a readout are looked at: of the others, or of the image's. */
 static bool is_asked(const ismrmrd_reader *r, const scan_line *line, int usual, bool others)
 {
-    return (others ? is_other(line, usual) : is_image(line) && line_kept(line) == usual && !line->reversed) &&
+    return (others ? is_other(r, line, usual) : is_image(line) && line_kept(line) == usual && !line->reversed) &&
            line->channels == r->out->coils;
 }
 
@@ -186,7 +187,7 @@ static vf_status choose_step(const ismrmrd_reader *r, int usual, const readouts 
 
 /* The matrix that takes samples of n voxels' profile at one step to samples at another, [to][from]: the profile is cut or
  * continued with 0. */
-static vf_status make_kernel(ismrmrd_reader *r, int from, int from_zero, int to, int to_zero)
+static vf_status make_kernel(ismrmrd_reader *r, int from, int from_zero, double step, int to, int to_zero)
 {
     vf_status status = SCAN_NEW(r->ctx, r->source->path, "a readout", (int64_t)to * from, r->resample.kernel);
     VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "a readout", from, r->resample.stored));
@@ -194,7 +195,7 @@ static vf_status make_kernel(ismrmrd_reader *r, int from, int from_zero, int to,
     const int n = from < to ? from : to;
     for (int j = 0; status == VF_OK && j < to; j++)
         for (int m = 0; m < from; m++) {
-            const double turn = 2 * M_PI * ((double)(m - from_zero) / from - (double)(j - to_zero) / to);
+            const double turn = 2 * M_PI * ((double)(m - from_zero) / from - (j - to_zero) / (step * from));
             const double complex one = cexp(I * turn), ratio = 1 - one;
             /* The sum of one^p for p from -n/2 on. */
             const double complex sum =
@@ -216,15 +217,13 @@ vf_status ismrmrd_find_other_steps(ismrmrd_reader *r)
     if (status != VF_OK || !find_others(r, usual, &other))
         return status;
     status = choose_step(r, usual, &other, &step);
-    const double length = other.kept * step;
-    const int to = (int)lround(length), zero = (int)lround(other.zero * step);
-    if (status != VF_OK || fabs(step - 1) < 0.01 || to < 2 || to > MOST_SAMPLES || other.kept > MOST_SAMPLES ||
-        fabs(length - to) > 0.01)
+    const int to = (int)floor(other.kept * step + 0.01), zero = (int)floor(other.zero * step + 0.01);
+    if (status != VF_OK || fabs(step - 1) < 0.01 || to < 2 || to > MOST_SAMPLES || other.kept > MOST_SAMPLES)
         return status;
-    status = make_kernel(r, other.kept, other.zero, to, zero);
+    status = make_kernel(r, other.kept, other.zero, step, to, zero);
     for (int64_t i = 0; status == VF_OK && i < r->source->acquisitions; i++) {
         scan_line *line = &r->line[i];
-        if (!is_other(line, usual) || line->channels != r->out->coils)
+        if (!is_other(r, line, usual) || line->channels != r->out->coils)
             continue;
         line->stored = line->samples;
         line->stored_pre = line->pre;
@@ -239,7 +238,9 @@ vf_status ismrmrd_find_other_steps(ismrmrd_reader *r)
                 "%s: %" PRId64 " %sreadout%s of %d samples %s %.3g of the image's steps apart in k: %s; interpolated",
                 r->source->path, changed, image > 0 ? "" : "calibration ", vf_plural(changed), other.kept,
                 changed == 1 ? "has them" : "have them", step,
-                step > 1 ? "without its readout oversampling" : "with readout oversampling");
+                other.encoding != r->encoding ? "the field of view of their encoding is another"
+                : step > 1                    ? "without its readout oversampling"
+                                              : "with readout oversampling");
     return status;
 }
 

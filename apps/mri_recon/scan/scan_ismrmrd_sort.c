@@ -40,9 +40,8 @@ static void assume_centers(ismrmrd_reader *r)
                 r->source->path, r->centers_assumed, vf_plural(r->centers_assumed));
 }
 
-/* Counts the steps of a calibration line of another encoding from the image's centre, if both have the same field of
- * view, so that their samples lie on one grid. */
-static bool count_from_centre(const ismrmrd_reader *r, scan_line *line)
+/* Counts the steps of a calibration line of another encoding from the image's centre. A step in k may be another there. */
+static bool count_from_centre(ismrmrd_reader *r, scan_line *line)
 {
     if (line->encoding == r->encoding)
         return true;
@@ -51,10 +50,13 @@ static bool count_from_centre(const ismrmrd_reader *r, scan_line *line)
     const ismrmrd_encoding *e = &r->protocol->encoding[line->encoding];
     const ismrmrd_limit *const limit[2] = {&e->step_1, &e->step_2};
     int32_t *const step[2] = {&line->step_1, &line->step_2};
-    for (int a = 0; a < 3; a++)
-        if (r->out->matrix[a] > 1 && !(a == 0 && line->stored > 0) &&
-            !(fabs(e->encoded.fov[a] - r->out->fov[a]) <= 0.01 * r->out->fov[a]))
+    for (int a = 0; a < 3; a++) {
+        const bool same = fabs(e->encoded.fov[a] - r->out->fov[a]) <= 0.01 * r->out->fov[a];
+        if (r->out->matrix[a] > 1 && (!(e->encoded.fov[a] > 0) || (a == 0 && !same && line->stored == 0)))
             return false;
+        if (a > 0)
+            r->step_scale[line->encoding][a - 1] = same ? 0 : r->out->fov[a] / e->encoded.fov[a] - 1;
+    }
     for (int a = 0; a < 2; a++) {
         const int64_t own = limit[a]->center >= 0 ? limit[a]->center : e->encoded.matrix[a + 1] / 2;
         *step[a] += (int32_t)(r->center[a] - own);
@@ -88,10 +90,11 @@ static void choose_calibrations(ismrmrd_reader *r)
             r->calibration_lines += pass == 1 && line->calibration;
         }
     if (elsewhere > 0)
-        vf_warn(r->ctx,
-                "%s: %" PRId64
-                " calibration lines of another encoding are not used, because its field of view is another",
-                r->source->path, elsewhere);
+        vf_warn(
+            r->ctx,
+            "%s: %" PRId64
+            " calibration lines of another encoding are not used, because its field of view is not known, or another",
+            r->source->path, elsewhere);
 }
 
 /* ---- a scan that was aborted ---- */

@@ -54,8 +54,8 @@ bool ismrmrd_line_fits(const ismrmrd_reader *r, const scan_line *line, int *axis
     const int64_t step[3] = {0, line->step_1, line->step_2};
     float range[2];
     for (*axis = 1; *axis <= (r->plane ? 1 : 2); ++*axis) {
-        int64_t k = step[*axis] - r->center[*axis - 1];
-        if (n[*axis] == 1 ? k != 0 && step[*axis] != 0 : k < -n[*axis] / 2 || k > n[*axis] / 2)
+        const double k = ismrmrd_step_k(r, line, *axis - 1), half = (double)(n[*axis] / 2);
+        if (n[*axis] == 1 ? k != 0 && step[*axis] != 0 : k < -half || k > half)
             return false;
     }
     *axis = 0;
@@ -138,8 +138,8 @@ static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
         const scan_line *line = &r->line[r->order[i].line];
         for (int m = line->pre; m < line->samples - line->post; m++, k += 3) {
             k[0] = readout_k(r, line, m) + line->shift;
-            k[1] = r->out->matrix[1] == 1 ? 0 : (float)(line->step_1 - r->center[0]);
-            k[2] = r->out->matrix[2] == 1 ? 0 : (float)(line->step_2 - r->center[1]);
+            k[1] = r->out->matrix[1] == 1 ? 0 : (float)ismrmrd_step_k(r, line, 0);
+            k[2] = r->out->matrix[2] == 1 ? 0 : (float)ismrmrd_step_k(r, line, 1);
         }
     }
     return drop_beyond(r, t);
