@@ -20,6 +20,7 @@ typedef struct calibration {
     float complex *gridded; /* [coil][point] on `grid` */
     double share;           /* the share of the centre that is sampled */
     double inner_share;     /* and of its inner half, where most of the signal is */
+    double lost;            /* the share of a known image that calibrate_solve loses; 0: not measured */
     bool phases;            /* frames of all phases are taken together */
 } calibration;
 
@@ -70,6 +71,11 @@ VF_MUST_CHECK vf_status calibrate_block(calibration *c, int place, bool must, in
 /* Makes c->grid, the Cartesian samples of c->small: point n along an axis of N has k = n - N/2. Errors:
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status calibrate_number(calibration *c);
+
+/* Solves for the coils' small images from c->data by least squares, and puts their Cartesian samples into c->gridded. If `kept`
+ * is not NULL and c->share is below 1, it measures c->lost in the middle `kept` samples of c->small. Errors: as
+ * vf_normal_create, solve. */
+VF_MUST_CHECK vf_status calibrate_solve(calibration *c, const int64_t kept[3]);
 
 /* Makes smooth images [coil][voxels] on a matrix from the samples c->gridded of c->grid, which it tapers in place. */
 VF_MUST_CHECK vf_status calibrate_images(calibration *c, const int64_t matrix[3], float complex *images);
