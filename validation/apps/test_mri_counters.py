@@ -145,6 +145,17 @@ def test_partial_echo_in_its_own_matrix():
     assert "where the header has" not in run() and errors(TRUTH)[0] < CLOSE
 
 
+def test_field_of_view_without_the_oversampling():
+    """A header that has the oversampling in its matrix alone: the object would be half as wide. The message names the option that
+    gives the right image."""
+    wide = np.zeros((COILS, N, 2 * N), complex)
+    wide[..., N // 2:N // 2 + N] = TRUTH * MAPS
+    k = transform(wide)
+    write("s.h5", header(encoding((2 * N, N, 1), FOV, recon=(N, N, 1))), lines(k + SIGMA * 2 ** .5 * complex_noise(RANDOM, k.shape)))
+    assert "give --oversampling 2" in run()
+    assert "warning" not in run("--oversampling", "2") and errors(TRUTH)[0] < CLOSE
+
+
 def test_slices_counted_in_step_2():
     """Positions tell slices from partitions, whatever the header has along z. Partitions have one position, and places that
     are not even are a patient's who was followed: those are no slices."""
@@ -262,14 +273,17 @@ def test_lines_before_the_declared_centre():
 
 def test_negative_steps():
     """Lines counted from the centre of k-space: the negative ones are 65512 to 65535 in the file. The centre is 0, whatever the
-    header says."""
+    header says; Philips' converter states half of the range."""
     k = samples()
-    for centre, words in ((0, None), (N // 2, f"step_1 is {N // 2}, but the energy of the samples peaks at 0"), (None, "no centre of")):
+    for first, centre in ((0, 0), (0, N // 2), (0, N // 2 - 1), (0, None), (14, (N - 15) // 2)):
         write("s.h5", header(encoding((N, N, 1), FOV, centers=(centre, 0))),
-              [acquisition(k[:, n], kspace_encode_step_1=(n - N // 2) % 65536) for n in range(N)])
+              [acquisition(k[:, n], kspace_encode_step_1=(n - N // 2) % 65536) for n in range(first, N)])
         said = run()
-        assert f"down to -{N // 2}" in said and (words is None or words in said), (centre, said)
+        assert f"down to -{N // 2 - first}" in said and "warning" not in said, (centre, said)
         assert errors(TRUTH)[0] < CLOSE, (centre, errors(TRUTH))
+    # The opposite: steps whose energy peaks elsewhere.
+    write("s.h5", header(encoding((N, N, 1), FOV)), [acquisition(k[:, n], kspace_encode_step_1=(n - 4) % 65536) for n in range(N)])
+    assert f"but the energy of the samples peaks at {N // 2 - 4}" in run() and errors(TRUTH)[0] < CLOSE
 
 
 def test_partitions_of_a_stack():

@@ -287,7 +287,13 @@ vf_status ismrmrd_check_step(ismrmrd_reader *r, int axis)
               r->facts.most[axis], claimed, also, peak);
     if (centre != declared && agrees)
         centre = stated;
-    say_centre(r, axis, centre, peak, agrees);
+    /* Negative steps count from the centre. Philips' converter states half of their range beside them. */
+    const bool counted =
+        least < 0 && fabs(peak) <= usual_shift(voxels) && (centre != declared || r->center_missing[axis]);
+    if (counted)
+        centre = 0;
+    else
+        say_centre(r, axis, centre, peak, agrees);
     r->center[axis] = centre;
     return VF_OK;
 }

@@ -72,7 +72,11 @@ static void check_crop(const ismrmrd_reader *r)
     if (!other && !wider)
         return;
     char advice[160] = "";
-    if (memcmp(kept, n, sizeof s->crop) != 0)
+    if (r->dims == 0 && wanted[0] > 0 && wanted[1] == kept[1] && kept[0] > wanted[0] && kept[0] % wanted[0] == 0)
+        snprintf(advice, sizeof advice,
+                 "; if only the header's field of view lacks the readout oversampling, give --oversampling %" PRId64,
+                 kept[0] / wanted[0]);
+    else if (memcmp(kept, n, sizeof s->crop) != 0)
         snprintf(advice, sizeof advice,
                  "; --keep-oversampling keeps all of the encoded %" PRId64 " x %" PRId64 " x %" PRId64, n[0], n[1],
                  n[2]);
