@@ -86,10 +86,10 @@ static void put_charge(void *user, int64_t i, const double at[3], double charge)
     cutoff_charge_set(own->plan, own->in->charges, own->places[bin_of(own->plan, own->in, at)]++, at, charge);
 }
 
-/* Parts of the sort, up to one a thread: their counts should take an eighth of the charges' memory, at most. */
+/* Parts of the sort, up to one a thread: their counts should take half of the charges' memory, at most. */
 static int sort_parts(const vf_cutoff *plan, int64_t bins)
 {
-    const int64_t charges = plan->source->count, most = charges * (int64_t)cutoff_charge_bytes(plan) / (64 * bins) + 1;
+    const int64_t charges = plan->source->count, most = charges * (int64_t)cutoff_charge_bytes(plan) / (16 * bins) + 1;
     const int threads = vf_threads_for(vf_device_context(plan->device), 5 * charges);
     return most < threads ? (int)most : threads;
 }

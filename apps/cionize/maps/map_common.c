@@ -61,7 +61,10 @@ static int64_t first_bad_value(const map_progress *map, const void *values, int6
     for (int64_t i = 0; i < n; i += BLOCK) {
         const int64_t end = n - i < BLOCK ? n : i + BLOCK;
         int bad = 0;
-        if (type == VF_F32)
+        if (type == VF_F32 && most >= FLT_MAX)
+            for (int64_t j = i; j < end; j++)
+                bad |= !(fabsf(((const float *)values)[j]) <= FLT_MAX);
+        else if (type == VF_F32)
             for (int64_t j = i; j < end; j++)
                 bad |= !(fabs((double)((const float *)values)[j]) <= most);
         else

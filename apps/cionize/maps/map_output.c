@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "voxfield/workpool.h"
+
 double map_figures_mean(const map_figures *f)
 {
     return f->sum / (double)f->count;
@@ -63,17 +65,61 @@ static void add_figures(map_figures *f, vf_dtype type, const void *values, int64
     f->count += count;
 }
 
-/* Writes in pieces, so that an interrupt does not wait until a whole slab is formatted and compressed. */
-static vf_status write_layers(map_output *out, int64_t first, int64_t count, int64_t layer, const void *values)
+/* Layers on their way, in pieces: so that an interrupt does not wait until a whole slab is formatted and compressed, and that a
+ * piece is written while another thread adds the figures of the next one. */
+typedef struct passage {
+    map_output *out;
+    int64_t first, count, layer, step; /* layers; values of a layer; layers of a piece */
+    const char *values;
+} passage;
+
+static int64_t layers_of(const passage *p, int64_t piece)
 {
-    enum { PIECE = 1 << 20 }; /* values: a few tenths of a second in the slowest format */
-    int64_t step = layer < PIECE ? PIECE / layer : 1;
+    const int64_t left = p->count - piece * p->step;
+    return left < p->step ? left : p->step;
+}
+
+static const char *layer_at(const passage *p, int64_t n)
+{
+    return p->values + (size_t)(n * p->layer) * vf_dtype_bytes(p->out->info->type);
+}
+
+static vf_status add_piece(void *user, int worker, int slot, int64_t piece)
+{
+    const passage *p = user;
+    map_output *out = p->out;
+    (void)worker, (void)slot;
+    for (int64_t n = 0; n < layers_of(p, piece); n++)
+        add_figures(&out->figures, out->info->type, layer_at(p, piece * p->step + n), p->layer);
+    return isfinite(out->figures.sum)
+               ? VF_OK
+               : vf_fail(out->ctx, VF_ERR_INTERNAL, "%s: the map has a NaN or infinite value; please report this bug",
+                         out->path ? out->path : "the map");
+}
+
+static vf_status write_piece(void *user, int slot, int64_t piece)
+{
+    const passage *p = user;
+    map_output *out = p->out;
+    const int64_t n = piece * p->step;
+    (void)slot;
+    if (!out->format)
+        return VF_OK;
+    return vf_cancelled(out->ctx) ? vf_fail(out->ctx, VF_ERR_CANCELLED, "interrupted")
+                                  : out->format->write(out->state, p->first + n, layers_of(p, piece), layer_at(p, n));
+}
+
+static vf_status pass(passage *p)
+{
+    const int64_t pieces = (p->count + p->step - 1) / p->step;
+    const vf_workpool pool = {
+        .items = pieces, .workers = 1, .slots = 2, .user = p, .produce = add_piece, .consume = write_piece};
     vf_status status = VF_OK;
-    for (int64_t done = 0; status == VF_OK && done < count; done += step) {
-        const char *from = (const char *)values + (size_t)(done * layer) * vf_dtype_bytes(out->info->type);
-        int64_t n = count - done < step ? count - done : step;
-        status = vf_cancelled(out->ctx) ? vf_fail(out->ctx, VF_ERR_CANCELLED, "interrupted")
-                                        : out->format->write(out->state, first + done, n, from);
+    if (pieces > 1 && p->out->format && vf_context_threads(p->out->ctx) > 1)
+        return vf_workpool_run(p->out->ctx, &pool);
+    for (int64_t n = 0; status == VF_OK && n < pieces; n++) {
+        status = add_piece(p, 0, 0, n);
+        VF_TRY(status, write_piece(p, 0, n));
     }
     return status;
 }
@@ -93,17 +139,14 @@ vf_status map_output_begin(map_output *out)
 
 vf_status map_output_take(map_output *out, int64_t first, int64_t count, const void *values)
 {
+    enum { PIECE = 1 << 20 }; /* values: a few tenths of a second in the slowest format */
     const vf_grid *grid = &out->info->grid;
     const int64_t layer = vf_grid_points(grid) / grid->counts[out->order == MAP_Z_FASTEST ? 0 : 2];
-    const size_t layer_bytes = (size_t)layer * vf_dtype_bytes(out->info->type);
-    for (int64_t n = 0; n < count; n++)
-        add_figures(&out->figures, out->info->type, (const char *)values + (size_t)n * layer_bytes, layer);
-    if (!isfinite(out->figures.sum))
-        return vf_fail(out->ctx, VF_ERR_INTERNAL, "%s: the map has a NaN or infinite value; please report this bug",
-                       out->path ? out->path : "the map");
-    if (out->planes)
+    passage p = {out, first, count, layer, layer < PIECE ? PIECE / layer : 1, values};
+    const vf_status status = pass(&p);
+    if (status == VF_OK && out->planes)
         slices_take(out->planes, out->order, out->info->type, first, count, values);
-    return out->format ? write_layers(out, first, count, layer, values) : VF_OK;
+    return status;
 }
 
 vf_status map_output_commit(map_output *out)
