@@ -41,6 +41,7 @@ typedef struct ewald_shape {
     vf_dtype precision;       /* of the fine mesh */
     vf_dtype arithmetic;      /* of near pairs, and of their sum with the mesh */
     bool interpolates;        /* the fine mesh does not have the map's points */
+    bool restricts;           /* on a CPU: the coarse mesh's charges are those of the fine mesh's points */
     double pairs;             /* near pairs, about */
     double correction;        /* the reach of Gaussian charges that differ from points at near pairs only; 0: none */
     double making, executing; /* seconds of one typical thread for the plan, and for the grid */

@@ -40,16 +40,22 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-vf_status ewald_solve(ewald_level *level, const vf_coulomb_atoms *charges, double scale, ewald_kernel_job *job,
-                      bool truncated, uint64_t *bytes)
+vf_status ewald_solve_mesh(ewald_level *level, ewald_kernel_job *job, bool truncated, uint64_t *bytes)
 {
     vf_array kernel = {0};
     uint64_t work = 0;
     vf_status status = truncated ? ewald_truncated_kernel(job, &kernel) : ewald_make_kernel(job, &kernel);
-    VF_TRY(status, ewald_spread(level, charges, scale));
     VF_TRY(status, ewald_convolve(level, &kernel, &work));
     *bytes = (uint64_t)kernel.count * level->element + larger(work, job->work_bytes);
     vf_array_free(&kernel);
+    return status;
+}
+
+vf_status ewald_solve(ewald_level *level, const vf_coulomb_atoms *charges, double scale, ewald_kernel_job *job,
+                      bool truncated, uint64_t *bytes)
+{
+    vf_status status = ewald_spread(level, charges, scale);
+    VF_TRY(status, ewald_solve_mesh(level, job, truncated, bytes));
     return status;
 }
 
@@ -83,13 +89,17 @@ uint64_t ewald_cpu_making_bytes(const ewald_shape *shape, int threads)
     const uint64_t coarse_work = larger(ewald_convolve_bytes(coarse, VF_F64, threads),
                                         coarse->periodic ? 0 : ewald_truncated_bytes(coarse, threads));
     return ewald_mesh_bytes(fine, shape->precision) + ewald_mesh_bytes(coarse, VF_F64) +
-           larger(kernel_bytes(fine, shape->precision) + fine_work, kernel_bytes(coarse, VF_F64) + coarse_work);
+           larger(larger(kernel_bytes(fine, shape->precision) + fine_work, kernel_bytes(coarse, VF_F64) + coarse_work),
+                  shape->restricts ? ewald_restrict_bytes(fine, coarse) : 0);
 }
 
+/* Charges on the coarse mesh that are those of the fine mesh's points have its window, too, which has to be divided out once more. */
 static vf_status make_meshes(vf_ewald *plan, const vf_coulomb_atoms *charges)
 {
     ewald_level *fine = &((cpu_state *)plan->state)->fine;
     const bool periodic = plan->shape.fine.periodic;
+    const int windows =
+        plan->shape.interpolates + plan->shape.restricts; /* of the fine mesh, in the coarse one's potential */
     const double volume = periodic ? vf_cell_volume(&plan->grid.cell) : 0;
     uint64_t fine_bytes = 0, coarse_bytes = 0;
     ewald_level coarse = {0};
@@ -100,13 +110,17 @@ static vf_status make_meshes(vf_ewald *plan, const vf_coulomb_atoms *charges)
     ewald_kernel_job fine_job = {
         .level = fine, .less = &coarse, .divisions = plan->shape.interpolates ? 2 : 1, .volume = volume};
     ewald_kernel_job coarse_job = {
-        .level = &coarse, .divisions = 2, .more = plan->shape.interpolates ? fine : NULL, .times = 1, .volume = volume};
-    status = ewald_solve(fine, charges, plan->options.scale, &fine_job, false, &fine_bytes);
-    VF_TRY(status, ewald_solve(&coarse, charges, plan->options.scale, &coarse_job, !periodic, &coarse_bytes));
+        .level = &coarse, .divisions = 2, .more = windows > 0 ? fine : NULL, .times = windows, .volume = volume};
+    status = ewald_spread(fine, charges, plan->options.scale);
+    VF_TRY(status,
+           plan->shape.restricts ? ewald_restrict(fine, &coarse) : ewald_spread(&coarse, charges, plan->options.scale));
+    VF_TRY(status, ewald_solve_mesh(fine, &fine_job, false, &fine_bytes));
+    VF_TRY(status, ewald_solve_mesh(&coarse, &coarse_job, !periodic, &coarse_bytes));
     VF_TRY(status, add_coarse(fine, &coarse));
     plan->bytes = ewald_mesh_bytes(&fine->at, fine->precision);
     plan->most_bytes = ewald_mesh_bytes(&fine->at, fine->precision) + ewald_mesh_bytes(&coarse.at, VF_F64) +
-                       larger(fine_bytes, coarse_bytes);
+                       larger(larger(fine_bytes, coarse_bytes),
+                              plan->shape.restricts ? ewald_restrict_bytes(&fine->at, &coarse.at) : 0);
 done:
     vf_array_free(&coarse.mesh);
     return status;

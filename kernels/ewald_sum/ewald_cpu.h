@@ -14,8 +14,15 @@ VF_MUST_CHECK vf_status ewald_level_create(vf_device *device, const ewald_layout
 VF_MUST_CHECK vf_status ewald_solve(ewald_level *level, const vf_coulomb_atoms *charges, double scale,
                                     ewald_kernel_job *job, bool truncated, uint64_t *bytes);
 
+/* The same for the charges that are on the mesh. */
+VF_MUST_CHECK vf_status ewald_solve_mesh(ewald_level *level, ewald_kernel_job *job, bool truncated, uint64_t *bytes);
+
 /* mesh = sum_i scale q_i window(mesh - r_i). */
 VF_MUST_CHECK vf_status ewald_spread(ewald_level *level, const vf_coulomb_atoms *charges, double scale);
+
+/* coarse->mesh = what the charges on the fine mesh spread, window and all. The coarse level has double precision. */
+VF_MUST_CHECK vf_status ewald_restrict(const ewald_level *fine, const ewald_level *coarse);
+uint64_t ewald_restrict_bytes(const ewald_layout *fine, const ewald_layout *coarse); /* what it takes meanwhile */
 
 /* The multiplier of the mesh's spectrum, of the level's precision and of sizes ewald_kernel_size.
  * ewald_truncated_kernel is for free space without `less`. */

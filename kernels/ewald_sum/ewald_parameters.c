@@ -273,23 +273,43 @@ static double fft_seconds(double lines, int64_t n, bool twice)
     return 2 * lines * (double)n * (log2((double)n) + 2) * (twice ? 1.4e-9 : 0.9e-9);
 }
 
-static double level_seconds(const ewald_layout *s, double charges, bool twice)
+static double spread_seconds(const ewald_layout *s, double charges, bool twice)
+{
+    return charges * (pow(s->width, 2) * (twice ? 3e-9 : 2e-9) + 2e-7);
+}
+
+static double level_seconds(const ewald_layout *s, bool twice)
 {
     const double n1 = (double)s->mesh[1], n2 = (double)s->mesh[2], l1 = (double)s->length[1];
-    const double half = (double)s->length[0] / 2 + 1, spread = pow(s->width, 2) * (twice ? 3e-9 : 2e-9) + 2e-7;
+    const double half = (double)s->length[0] / 2 + 1;
     return fft_seconds(n1 * n2 / 2, s->length[0], twice) + fft_seconds(half * n2, s->length[1], twice) +
-           fft_seconds(half * l1, s->length[2], twice) + charges * spread;
+           fft_seconds(half * l1, s->length[2], twice);
+}
+
+/* Whether it matters, if charges go from the fine mesh to the coarse one, that a mesh in single precision has a little more or less
+ * charge than there is: up to 1.1e-8 of the sum of all |q|, for water, one element after the other (test_ewald_many). In free space that
+ * is an error of the potential, 2 / the box's edge for a unit charge in the mean; the charges of a neutral molecule may have little
+ * more themselves. A cell's potential does not have the mean. sum |q| <= sqrt(n sum q^2). */
+static bool loses_charge(const vf_ewald_options *o, const ewald_summary *s, const ewald_shape *shape)
+{
+    double volume = 1;
+    for (int a = 0; a < 3; a++)
+        volume *= s->hi[a] - s->lo[a];
+    const double charge = 1.2e-8 * sqrt((double)s->count * s->squares);
+    return !shape->fine.periodic && 2 * charge > 0.4 * o->tolerance * s->rms * cbrt(volume);
 }
 
 /* In single precision, rounding errors of transforms are about 3e-8 of the charges on the mesh, and multiplied by the
  * law within rc'. Where the potential is small because charges cancel, or are far away, that is too much. */
-static vf_dtype mesh_precision(const vf_ewald_options *o, const ewald_summary *s, const ewald_shape *shape)
+static vf_dtype mesh_precision(vf_device_kind kind, const vf_ewald_options *o, const ewald_summary *s,
+                               const ewald_shape *shape)
 {
     double volume = 1;
     for (int a = 0; a < 3; a++)
         volume *= shape->fine.step[a] * (double)shape->fine.mesh[a];
     const double noise = 3e-8 * sqrt(s->squares / volume * 4 * pi * shape->coarse.cutoff);
-    return shape->arithmetic == VF_F64 || noise > 0.4 * o->tolerance * s->rms ? VF_F64 : VF_F32;
+    const bool noisy = noise > 0.4 * o->tolerance * s->rms || (kind == VF_DEVICE_CUDA && loses_charge(o, s, shape));
+    return shape->arithmetic == VF_F64 || noisy ? VF_F64 : VF_F32;
 }
 
 /* Whether rounding errors of near pairs, each of about the smooth part at 0, matter in single precision: for a small
@@ -331,7 +351,8 @@ static double near_pairs(const vf_grid *grid, const ewald_summary *s, double rc,
     return (inside + outside * (charges - inside)) * fmin(sphere, (double)vf_grid_points(grid));
 }
 
-static void find_costs(vf_device_kind kind, const vf_grid *grid, const ewald_summary *s, ewald_shape *out)
+static void find_costs(vf_device_kind kind, const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s,
+                       ewald_shape *out)
 {
     const bool twice = out->arithmetic == VF_F64, twice_mesh = out->precision == VF_F64;
     const double points = (double)vf_grid_points(grid);
@@ -341,8 +362,12 @@ static void find_costs(vf_device_kind kind, const vf_grid *grid, const ewald_sum
         coarse *= (double)out->coarse.mesh[a];
         spectrum *= (double)out->fine.length[a] / (out->fine.skewed && a > 0 ? 1 : 2);
     }
-    out->making = level_seconds(&out->fine, (double)s->count, twice_mesh) +
-                  level_seconds(&out->coarse, (double)s->count, true) + spectrum * 5e-8 + fine * 5e-9;
+    const double again = spread_seconds(&out->coarse, (double)s->count, true), restriction = fine * 4e-9;
+    out->restricts =
+        kind == VF_DEVICE_CPU && restriction < again && (out->precision == VF_F64 || !loses_charge(o, s, out));
+    out->making = level_seconds(&out->fine, twice_mesh) + spread_seconds(&out->fine, (double)s->count, twice_mesh) +
+                  level_seconds(&out->coarse, true) + (out->restricts ? restriction : again) + spectrum * 5e-8 +
+                  fine * 5e-9;
     out->making += coarse * (out->coarse.periodic ? 5e-8 : 2e-7); /* its kernel */
     double near = 0;
     out->pairs = 0;
@@ -391,11 +416,11 @@ static bool shape_for(vf_device_kind kind, const vf_grid *grid, const vf_ewald_o
         !lay_coarse(grid, out->fine.sigma > 0 ? gaussian_reach(o->sigma, allowed) : 0, out))
         return false;
     out->arithmetic = o->precision;
-    out->precision = mesh_precision(o, s, out);
-    find_costs(kind, grid, s, out);
+    out->precision = mesh_precision(kind, o, s, out);
+    find_costs(kind, grid, o, s, out);
     if (is_noisy(grid, o, s, out)) {
         out->arithmetic = out->precision = VF_F64;
-        find_costs(kind, grid, s, out);
+        find_costs(kind, grid, o, s, out);
     }
     return out->fine.cutoff >= ewald_r_min(o) && out->correction <= VF_COULOMB_MAX_COORDINATE &&
            out->fine.cutoff <= 0x1p19 * smallest_spacing(grid) && out->fine.cutoff <= VF_COULOMB_MAX_COORDINATE;
@@ -430,7 +455,8 @@ bool ewald_layout_for_points(const vf_cell *cell, const double lo[3], const doub
         out->correction = gaussian_reach(sigma, allowed);
         mesh->background = mesh->periodic ? 2 * pi * sigma * sigma : 0; /* the mean of what is subtracted */
     }
-    out->seconds = level_seconds(mesh, (double)s->count, true) + numbers(mesh->mesh) * (mesh->periodic ? 5e-8 : 2e-7);
+    out->seconds = level_seconds(mesh, true) + spread_seconds(mesh, (double)s->count, true) +
+                   numbers(mesh->mesh) * (mesh->periodic ? 5e-8 : 2e-7);
     return true;
 }
 

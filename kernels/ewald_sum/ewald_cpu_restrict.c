@@ -1,0 +1,162 @@
+/* The charges of the coarse mesh as those of the fine mesh's points: what each charge spreads with the fine mesh's window is spread
+ * once more, with the coarse mesh's. For many charges that is less work than to spread all of them twice. It is the transpose of
+ * the interpolation from the coarse mesh to the fine one. Along x comes last, where the fewest rows are left: points whose windows
+ * overlap have to wait for each other there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ewald_cpu.h"
+#include "voxfield/team_size.h"
+
+enum { SLAB = 64 }; /* planes of the fine mesh at a time */
+
+/* Of the fine mesh's points along an axis: the coarse mesh points from start[i] on have weights [i][EWALD_PADDED], zeros behind. */
+typedef struct windows {
+    int64_t *start;
+    double *weights;
+} windows;
+
+typedef struct restriction {
+    const ewald_level *fine, *coarse;
+    windows along[3];
+    double *planes;  /* [SLAB][y of the coarse mesh][x of the fine one] after the step along y */
+    double *columns; /* [z of the coarse mesh][y of it][x of the fine one] after that along z */
+} restriction;
+
+static vf_status make_windows(restriction *r)
+{
+    const ewald_level *coarse = r->coarse;
+    const ewald_layout *from = &r->fine->at, *to = &coarse->at;
+    ewald_targets at;
+    ewald_targets_place(coarse, from->mesh, from->origin, from->edge, &at);
+    for (int a = 0; a < 3; a++) {
+        windows *w = &r->along[a];
+        w->start = malloc((size_t)from->mesh[a] * sizeof *w->start);
+        w->weights = calloc((size_t)from->mesh[a] * EWALD_PADDED, sizeof *w->weights);
+        if (!w->start || !w->weights)
+            return vf_fail(coarse->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for the coarse mesh's charges");
+        for (int64_t i = 0; i < from->mesh[a]; i++) {
+            double offset;
+            w->start[i] = ewald_start(to->width, at.first[a] + at.step[a][a] * (double)i, &offset);
+            if (to->periodic)
+                w->start[i] = ewald_wrapped(w->start[i], to->mesh[a]);
+            for (int p = 0; p < to->width; p++)
+                w->weights[i * EWALD_PADDED + p] = ewald_window_value(&coarse->window_powers, to->width, p, offset);
+        }
+    }
+    return VF_OK;
+}
+
+/* Point p of the window of the fine mesh's point i; in cells, mesh points continue periodically. */
+static int64_t coarse_point(const restriction *r, int axis, int64_t i, int p)
+{
+    const int64_t at = r->along[axis].start[i] + p;
+    return r->coarse->at.periodic ? at % r->coarse->at.mesh[axis] : at;
+}
+
+static double weight_of(const restriction *r, int axis, int64_t i, int p)
+{
+    return r->along[axis].weights[i * EWALD_PADDED + p];
+}
+
+/* Along y: plane z of the fine mesh. line: working memory for a row of it. */
+static void along_y(const restriction *r, int64_t z, double *line, double *plane)
+{
+    const ewald_level *fine = r->fine;
+    const int64_t n = fine->at.mesh[0];
+    memset(plane, 0, (size_t)(n * r->coarse->at.mesh[1]) * sizeof *plane);
+    for (int64_t y = 0; y < fine->at.mesh[1]; y++) {
+        const void *row =
+            (const char *)fine->mesh.data + (size_t)((z * fine->at.mesh[1] + y) * fine->pitch) * fine->element;
+        for (int64_t x = 0; fine->precision == VF_F32 && x < n; x++)
+            line[x] = (double)((const float *)row)[x];
+        for (int p = 0; p < r->coarse->at.width; p++)
+            r->coarse->simd->add_row(n, weight_of(r, 1, y, p), fine->precision == VF_F32 ? line : row,
+                                     plane + coarse_point(r, 1, y, p) * n);
+    }
+}
+
+/* Along z: adds to plane z of the coarse mesh what the fine mesh's planes begin <= i < end have for it. */
+static void along_z(const restriction *r, int64_t begin, int64_t end, int64_t z)
+{
+    const int64_t points = r->coarse->at.mesh[1] * r->fine->at.mesh[0];
+    double *plane = r->columns + z * points;
+    if (begin == 0)
+        memset(plane, 0, (size_t)points * sizeof *plane);
+    for (int64_t i = begin; i < end; i++)
+        for (int p = 0; p < r->coarse->at.width; p++)
+            if (coarse_point(r, 2, i, p) == z)
+                r->coarse->simd->add_row(points, weight_of(r, 2, i, p), r->planes + (i - begin) * points, plane);
+}
+
+/* Along x: rows y of plane z. row [mesh + EWALD_PADDED]: working memory. */
+static void along_x(const restriction *r, int64_t z, double *row)
+{
+    const ewald_level *coarse = r->coarse;
+    const ewald_layout *to = &coarse->at;
+    const int64_t n = r->fine->at.mesh[0], columns = to->mesh[0];
+    for (int64_t y = 0; y < to->mesh[1]; y++) {
+        memset(row, 0, (size_t)(columns + EWALD_PADDED) * sizeof *row);
+        coarse->simd->add_windows(n, to->width, r->along[0].start, r->along[0].weights,
+                                  r->columns + (z * to->mesh[1] + y) * n, row);
+        for (int64_t x = columns; to->periodic && x < columns + to->width; x++)
+            row[x % columns] += row[x];
+        memcpy((double *)coarse->mesh.data + (z * to->mesh[1] + y) * coarse->pitch, row, (size_t)columns * sizeof *row);
+    }
+}
+
+/* All planes, by all threads: each plane is computed by one, in one order. */
+static vf_status restrict_planes(const restriction *r)
+{
+    const ewald_layout *from = &r->fine->at, *to = &r->coarse->at;
+    const int64_t plane = from->mesh[0] * to->mesh[1];
+    const int threads = vf_threads_for(r->coarse->ctx, 4 * from->mesh[0] * from->mesh[1] * from->mesh[2]);
+    int failed = 0;
+#pragma omp parallel num_threads(threads) reduction(| : failed)
+    {
+        double *row = malloc((size_t)(from->mesh[0] + to->mesh[0] + EWALD_PADDED) * sizeof *row);
+        failed = !row;
+        for (int64_t begin = 0; begin < from->mesh[2]; begin += SLAB) {
+            const int64_t end = begin + SLAB < from->mesh[2] ? begin + SLAB : from->mesh[2];
+#pragma omp for schedule(dynamic, 1)
+            for (int64_t z = begin; z < end; z++)
+                if (!failed && !vf_cancelled(r->coarse->ctx))
+                    along_y(r, z, row, r->planes + (z - begin) * plane);
+#pragma omp for schedule(dynamic, 1)
+            for (int64_t z = 0; z < to->mesh[2]; z++)
+                along_z(r, begin, end, z);
+        }
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t z = 0; z < to->mesh[2]; z++)
+            if (!failed)
+                along_x(r, z, row);
+        free(row);
+    }
+    if (failed)
+        return vf_fail(r->coarse->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for the coarse mesh's charges");
+    return vf_cancelled(r->coarse->ctx) ? vf_fail(r->coarse->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+uint64_t ewald_restrict_bytes(const ewald_layout *fine, const ewald_layout *coarse)
+{
+    return (uint64_t)((SLAB + coarse->mesh[2]) * coarse->mesh[1] * fine->mesh[0]) * sizeof(double);
+}
+
+vf_status ewald_restrict(const ewald_level *fine, const ewald_level *coarse)
+{
+    const int64_t plane = fine->at.mesh[0] * coarse->at.mesh[1];
+    restriction r = {.fine = fine, .coarse = coarse};
+    vf_status status = make_windows(&r);
+    r.planes = malloc((size_t)(SLAB * plane) * sizeof *r.planes);
+    r.columns = malloc((size_t)(coarse->at.mesh[2] * plane) * sizeof *r.columns);
+    if (status == VF_OK && (!r.planes || !r.columns))
+        status = vf_fail(coarse->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for the coarse mesh's charges");
+    VF_TRY(status, restrict_planes(&r));
+    for (int a = 0; a < 3; a++) {
+        free(r.along[a].start);
+        free(r.along[a].weights);
+    }
+    free(r.planes);
+    free(r.columns);
+    return status;
+}
