@@ -69,17 +69,20 @@ static cloud by_element(const cloud *c)
     return sorted;
 }
 
-/* Water, a thirtieth of a molecule in a cubic angstrom, and as many charges of one sign. In single precision the meshes have a little
- * more or less charge than there is, which matters where the potential is small. */
+/* Water, a thirtieth of a molecule in a cubic angstrom; as many charges of five kinds, neutral in all; and of one sign. In single
+ * precision a mesh has not quite the charge that there is, which matters where the potential is small. */
 static void test_free_space(void **state)
 {
-    const double spacing = 1.4;
+    const double spacing = 1.4, kinds[5] = {0.62, -0.57, 0.31, -0.46, 0.1};
     (void)state;
     vf_grid g = {.cell = {.kind = VF_CELL_NONE}, .counts = {46, 48, 50}, .spacing = {spacing, spacing, spacing}};
     cloud c = charges_in(&g, 30000, 0, 1);
     make_neutral(&c);
     cloud sorted = by_element(&c);
     check_free("water", &g, &sorted);
+    for (int64_t i = 0; i < c.count; i++)
+        sorted.data[3 * c.count + i] = kinds[i % 5];
+    check_free("five kinds", &g, &sorted);
     for (int64_t i = 0; i < c.count; i++)
         sorted.data[3 * c.count + i] = 0.5 + 0.5 * uniform();
     check_free("one sign", &g, &sorted);
