@@ -156,6 +156,16 @@ def test_field_of_view_without_the_oversampling():
     assert "warning" not in run("--oversampling", "2") and errors(TRUTH)[0] < CLOSE
 
 
+def test_interpolation_of_the_scanner():
+    """GE's files state the matrix after filling with zeros, twice as fine here: a note says that the image keeps what was measured.
+    A matrix that is coarser, or coarser along one axis, is another matter."""
+    for recon, warned in (((2 * N, 2 * N, 1), False), ((N, 2 * N, 1), False), ((N, N // 2, 1), True), ((N // 2, 2 * N, 1), True)):
+        write("s.h5", header(encoding((N, N, 1), FOV, recon=recon), vendor="GE MEDICAL SYSTEMS"), lines(samples()))
+        said = run()
+        assert "reconSpace has" in said and ("warning" in said) == warned, (recon, said)
+        assert errors(TRUTH)[0] < CLOSE
+
+
 def test_slices_counted_in_step_2():
     """Positions tell slices from partitions, whatever the header has along z. Partitions have one position, and places that
     are not even are a patient's who was followed: those are no slices."""
@@ -375,7 +385,7 @@ def test_k_scaled_by_one_number():
 
 def test_directions_that_are_not_whole():
     """Directions with a length, one that is missing, and readouts without a place beside others: the patient is known. Directions
-    that are not orthogonal, or two of them missing, say nothing, with a warning; none at all, as Philips' converter leaves them,
+    that are not orthogonal, or two of them missing, or cut as by Bruker's converter, say nothing, with a warning; none at all, as Philips' converter leaves them,
     without."""
     axes = np.array(((0, 1, 0), (0, 0, -1), (-1, 0, 0)), float)
     place, k = np.array((12, -8, 15)), samples()
@@ -386,11 +396,11 @@ def test_directions_that_are_not_whole():
     for kind, given, words in (("whole", axes, None), ("scaled", axes * [[5], [.9], [1.02]], "48 acquisitions are no unit vectors"),
                                *((f"without {d}", np.where(np.arange(3)[:, None] == d, 0, axes), "is 0 in 48 acquisitions")
                                  for d in range(3)),
-                               ("skew", skew, "not orthogonal"), ("one", lost, "not orthogonal"), ("none", 0 * axes, None)):
+                               ("skew", skew, "not orthogonal"), ("cut", ((1, 0, 0), (0, 0, 0), (0, 1, 1)), "not orthogonal"), ("one", lost, "not orthogonal"), ("none", 0 * axes, None)):
         write("s.h5", header(encoding((N, N, 1), FOV)), lines(k, axes=given, position=place))
         said = run()
         assert words in said if words else "warning" not in said, (kind, said)
-        known = kind not in ("skew", "one", "none")
+        known = kind not in ("skew", "cut", "one", "none")
         right = np.linalg.det(axes) > 0
         expected = 5 * axes.T + 0 if known else 5 * np.eye(3)
         assert right and np.allclose(np.array(affine("i.h5"))[0, :, :3], expected, atol=1e-5), (kind, affine("i.h5"))

@@ -38,7 +38,8 @@ void ismrmrd_mend_directions(ismrmrd_directions *count, ismrmrd_acquisition_head
         return;
     for (int d = 0; d < 3; d++)
         good = good && fabsf(dot(unit[d], unit[(d + 1) % 3])) <= COSINE;
-    if (!good || missing > 1) {
+    /* Bruker's converter drops the third component of each: then one is 0 and another too long. */
+    if (!good || missing > 1 || (missing > 0 && scaled)) {
         count->unusable++;
         return;
     }

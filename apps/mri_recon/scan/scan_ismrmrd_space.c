@@ -61,10 +61,11 @@ static void check_crop(const ismrmrd_reader *r)
     const ismrmrd_space *image = &r->e->recon;
     const mri_scan *s = r->out;
     const int64_t *n = s->matrix, *kept = s->crop, *wanted = image->matrix;
-    bool other = false, larger = false, wider = false;
+    bool other = false, larger = false, wider = false, smaller = false;
     for (int a = 0; a < 3; a++) {
         if (a == 2 && n[a] == 1)
             continue;
+        smaller = smaller || (wanted[a] > 0 && wanted[a] < kept[a]);
         other = other || (wanted[a] > 0 && wanted[a] != kept[a]);
         larger = larger || wanted[a] > n[a];
         wider = wider || image->fov[a] > s->fov[a] * (1 + 0.5 / (double)n[a]); /* by half a voxel or more */
@@ -80,16 +81,21 @@ static void check_crop(const ismrmrd_reader *r)
         snprintf(advice, sizeof advice,
                  "; --keep-oversampling keeps all of the encoded %" PRId64 " x %" PRId64 " x %" PRId64, n[0], n[1],
                  n[2]);
-    vf_warn(r->ctx,
-            "%s: xml: reconSpace has %" PRId64 " x %" PRId64 " x %" PRId64 " voxels over %g x %g x %g mm, encodedSpace "
-            "%" PRId64 " x %" PRId64 " x %" PRId64 " over %g x %g x %g mm; the image keeps %" PRId64 " x %" PRId64
-            " x %" PRId64 " voxels, %s%s",
-            r->source->path, wanted[0], wanted[1], wanted[2], image->fov[0], image->fov[1], image->fov[2], n[0], n[1],
-            n[2], s->fov[0], s->fov[1], s->fov[2], kept[0], kept[1], kept[2],
-            wider    ? "because nothing is known outside the encoded field of view"
-            : larger ? "because nothing is interpolated"
-                     : "those within the field of view of reconSpace, not its matrix",
-            advice);
+    char text[640];
+    snprintf(text, sizeof text,
+             "xml: reconSpace has %" PRId64 " x %" PRId64 " x %" PRId64 " voxels over %g x %g x %g mm, encodedSpace "
+             "%" PRId64 " x %" PRId64 " x %" PRId64 " over %g x %g x %g mm; the image keeps %" PRId64 " x %" PRId64
+             " x %" PRId64 " voxels, %s%s",
+             wanted[0], wanted[1], wanted[2], image->fov[0], image->fov[1], image->fov[2], n[0], n[1], n[2], s->fov[0],
+             s->fov[1], s->fov[2], kept[0], kept[1], kept[2],
+             wider    ? "because nothing is known outside the encoded field of view"
+             : larger ? "because nothing is interpolated"
+                      : "those within the field of view of reconSpace, not its matrix",
+             advice);
+    if (larger && !wider && !smaller) /* scanners often fill k-space with zeros to a finer grid */
+        vf_note(r->ctx, "%s: %s", r->source->path, text);
+    else
+        vf_warn(r->ctx, "%s: %s", r->source->path, text);
 }
 
 /* The voxels of the image: those in the field of view of reconSpace. */
