@@ -320,6 +320,7 @@ XML_TYPES = {
     "mark": stored(lambda text: b"\xef\xbb\xbf" + text), "white": stored(lambda text: b" \r\n\t" + text + b"\n \n"),
     "mark and white": stored(lambda text: b"\xef\xbb\xbf\n" + text), "prefixes": stored(prefixed),
     "utf-16 declared": declared(b"UTF-16"), "utf-8 declared": declared(b"utf-8"),
+    "unknown declared": declared(b"x-unknown"),
     "utf-16": stored(lambda text: numpy.frombuffer(text.decode().encode("utf-16"), "u1")),
     "utf-16, big": stored(lambda text: numpy.frombuffer(text.decode().encode("utf-16-be"), "u1")),
 }
@@ -336,7 +337,7 @@ def test_ismrmrd_xml():
     for name, write, words in (("numbers", stored(lambda text: numpy.frombuffer(text, "u1").astype("f4")), "cannot read 'xml'"),
                                ("empty", stored(lambda text: numpy.zeros(0, "u1")), "cannot read 'xml'"),
                                ("damaged", stored(lambda text: numpy.frombuffer(text[:-9], "u1")), "xml: line"),
-                               ("utf-32", declared(b"x-unknown"), "Latin-1")):
+                               ("latin-1", stored(lambda text: numpy.frombuffer(text + b"<!-- \xfc -->", "u1")), "Latin-1")):
         with_xml("c.h5", "a.h5", write)
         if words == "Latin-1":
             assert words in make("c.h5", "-o", "c_image.h5").err
