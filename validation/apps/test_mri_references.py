@@ -131,6 +131,12 @@ def test_references_of_another_field_of_view():
         said = run()
         print(f"    {fov_x} x {fov_y}: {errors(TRUTH)[0]:.4f}")
         assert "warning" not in said and errors(TRUTH)[0] < CLOSE, (nx, errors(TRUTH), said)
+    # The opposite: fields of view that no encoding has.
+    for fov_x, fov_y in ((1e-30, 240), (1e9, 240), (480, 1e-30), (480, 1e9), (0, 0)):
+        write("s.h5", header(encoding((2 * N, N, 1), (480, 240, 5), recon=(N, N, 1), recon_fov=FOV), encoding((N, N, 1), (fov_x, fov_y, 5))),
+              [acquisition(k[:, n, N // 2:3 * N // 2], kspace_encode_step_1=n, flags=[CALIBRATION], encoding_space_ref=1) for n in range(N)]
+              + lines(k))
+        assert "48 calibration lines of another encoding are not used" in run() and errors(TRUTH)[0] < CLOSE, (fov_x, fov_y)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@
 #include "scan_values.h"
 #include "voxfield/timer.h"
 
-enum { LAGS = 16, LOOKED_AT = 32, MOST_SAMPLES = 4096, LEAST_LINES = 4 };
+enum { LAGS = 16, LOOKED_AT = 32, MOST_SAMPLES = 2048, LEAST_LINES = 4 };
 /* A step must leave so much less of the correlations unexplained than the image's own. */
 static const double CLEARLY = 0.25, MOST_LEFT = 0.3, AS_GOOD = 1.5;
 
@@ -217,9 +217,11 @@ vf_status ismrmrd_find_other_steps(ismrmrd_reader *r)
     if (status != VF_OK || !find_others(r, usual, &other))
         return status;
     status = choose_step(r, usual, &other, &step);
-    const int to = (int)floor(other.kept * step + 0.01), zero = (int)floor(other.zero * step + 0.01);
-    if (status != VF_OK || fabs(step - 1) < 0.01 || to < 2 || to > MOST_SAMPLES || other.kept > MOST_SAMPLES)
+    /* A ratio of fields of view from the header may be any number. */
+    if (status != VF_OK || fabs(step - 1) < 0.01 || !(step * other.kept >= 2 && step * other.kept <= MOST_SAMPLES) ||
+        other.kept > MOST_SAMPLES || other.zero < 0 || other.zero > other.kept)
         return status;
+    const int to = (int)floor(other.kept * step + 0.01), zero = (int)floor(other.zero * step + 0.01);
     status = make_kernel(r, other.kept, other.zero, step, to, zero);
     for (int64_t i = 0; status == VF_OK && i < r->source->acquisitions; i++) {
         scan_line *line = &r->line[i];

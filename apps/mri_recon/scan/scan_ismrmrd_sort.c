@@ -52,10 +52,11 @@ static bool count_from_centre(ismrmrd_reader *r, scan_line *line)
     int32_t *const step[2] = {&line->step_1, &line->step_2};
     for (int a = 0; a < 3; a++) {
         const bool same = fabs(e->encoded.fov[a] - r->out->fov[a]) <= 0.01 * r->out->fov[a];
-        if (r->out->matrix[a] > 1 && (!(e->encoded.fov[a] > 0) || (a == 0 && !same && line->stored == 0)))
+        const bool known = e->encoded.fov[a] >= 1e-3 * r->out->fov[a] && e->encoded.fov[a] <= 1e3 * r->out->fov[a];
+        if (r->out->matrix[a] > 1 && (!known || (a == 0 && !same && line->stored == 0)))
             return false;
         if (a > 0)
-            r->step_scale[line->encoding][a - 1] = same ? 0 : r->out->fov[a] / e->encoded.fov[a] - 1;
+            r->step_scale[line->encoding][a - 1] = same || !known ? 0 : r->out->fov[a] / e->encoded.fov[a] - 1;
     }
     for (int a = 0; a < 2; a++) {
         const int64_t own = limit[a]->center >= 0 ? limit[a]->center : e->encoded.matrix[a + 1] / 2;
