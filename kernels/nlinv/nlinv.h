@@ -7,7 +7,8 @@
  *     (DG^H T DG + alpha_n) dx = DG^H (b - T G(x)) - alpha_n x,     alpha_n = 0.25 0.7^n,
  *
  * by conjugate gradients, where b_c = F^H W d_c and T = F^H W F is a convolution with the point spread function Q. So
- * the method is the same for all trajectories. S sums Fourier series over 1.5 fields of view, with terms of frequency k
+ * the method is the same for all trajectories. There are 16 steps; in 2D up to 28, as long as they explain clearly
+ * more of the data. S sums Fourier series over 1.5 fields of view, with terms of frequency k
  * weighted by (1 + 220 |k|^2 / 100^2)^-16, k in cycles over the widest field of view. This is a Sobolev norm of the
  * maps, which need not be periodic over the field of view.
  *
