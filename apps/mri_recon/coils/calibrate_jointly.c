@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "calibrate.h"
+#include "channel_noise.h"
 #include "density.h"
 #include "nlinv.h"
 #include "solve/transfer.h"
@@ -105,17 +106,21 @@ static double data_energy(const joint *j)
     return energy;
 }
 
-/* Scales the data, and computes their energy and the noise's part of it, which is known only for whitened data. */
-static void measure(joint *j)
+/* Scales the data, and computes their energy and the noise's part of it: of whitened data, or as the outermost samples have it. */
+static vf_status measure(joint *j)
 {
     calibration *c = j->c;
     const double before = data_energy(j);
-    double noise = 0;
+    double noise = c->scan->coils, weights = 0;
+    vf_status status = VF_OK;
+    if (!c->scan->whitened || c->scan->noise_estimated)
+        status = channel_outer_noise(c->ctx, c->scan, &noise);
     for (int64_t m = 0; m < c->centre.samples; m++)
-        noise += c->scan->coils * (double)crealf(j->weights[m]);
+        weights += (double)crealf(j->weights[m]);
     calibrate_normalise(c->ctx, c->data, c->centre.samples * c->scan->coils);
     j->energy = data_energy(j);
-    j->noise = c->scan->whitened && !c->scan->noise_estimated && before > 0 ? noise / before * j->energy : 0;
+    j->noise = before > 0 ? fmin(noise * weights / before, 1) * j->energy : 0;
+    return status;
 }
 
 /* y = F^H x for `count` vectors of samples, on a matrix of `extent` fields of view. `weighted`: y = F^H W x. */
@@ -238,10 +243,8 @@ vf_status calibrate_jointly(calibration *c, int place, bool warn, recon_watch *w
     choose_small(&j);
     vf_status status = gather(&j, place);
     VF_TRY(status, choose_weights(&j));
-    if (status == VF_OK) {
-        measure(&j);
-        status = make_input(&j);
-    }
+    VF_TRY(status, measure(&j));
+    VF_TRY(status, make_input(&j));
     VF_TRY(status, estimate(&j, watch, maps, &quality));
     if (status == VF_OK) {
         if (warn)

@@ -15,7 +15,7 @@ static const double SLACK = 0.1;
 /* Variances that differ by less are left as they are: a factor of 3 in the deviation. Weights that ignore such a
  * difference cost at most a third of the signal-to-noise ratio of two coils. */
 static const double CLEARLY = 9;
-static const double DEVIATIONS = 3;
+static const double DEVIATIONS = 3, MOST_DEVIATIONS = 6;
 
 vf_wiener_space wiener_space_of(const mri_scan *raw)
 {
@@ -128,6 +128,22 @@ bool channel_looks_like_noise(const channel_statistics *s, double deviations)
         if (!(hypot(s->lag[lag][0], s->lag[lag][1]) / s->sum < SLACK + deviations / sqrt(n)))
             return false;
     return true;
+}
+
+vf_status channel_outer_noise(vf_context *ctx, const mri_scan *raw, double *variance)
+{
+    channel_statistics *s = malloc((size_t)raw->coils * sizeof *s);
+    vf_status status = s ? channel_measure(ctx, raw, true, s, NULL)
+                         : vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at %d channels", raw->coils);
+    int alike = 0;
+    *variance = 0;
+    for (int c = 0; c < raw->coils && status == VF_OK; c++) {
+        alike += channel_looks_like_noise(&s[c], MOST_DEVIATIONS);
+        *variance += s[c].count > 0 ? s[c].sum / (double)s[c].count : 0;
+    }
+    *variance = 2 * alike >= raw->coils ? *variance : 0;
+    free(s);
+    return status;
 }
 
 /* Of channels whose outermost samples look like noise, variance[c] is theirs. Of others it is at most the median of

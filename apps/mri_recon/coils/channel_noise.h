@@ -23,6 +23,10 @@ VF_MUST_CHECK vf_status channel_measure(vf_context *ctx, const mri_scan *raw, bo
  * correlated. False if there are fewer than 256 samples. */
 bool channel_looks_like_noise(const channel_statistics *s, double deviations);
 
+/* *variance = the sum over the channels of the mean square of their outermost samples, if these look like noise in at least half of
+ * the channels, within 6 standard deviations; else 0. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status channel_outer_noise(vf_context *ctx, const mri_scan *raw, double *variance);
+
 /* If the scan has no noise samples, and the noise of its channels clearly differs, raw->noise becomes a diagonal matrix
  * of the channels' variances relative to their median, from the outermost samples, and raw->noise_estimated is set.
  * Errors: VF_ERR_MEMORY. */

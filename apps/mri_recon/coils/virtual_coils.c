@@ -31,8 +31,6 @@ static const double MOST_LOSS = 0.1; /* of the noise */
 /* As for the noise of whole images: the share of samples that counts as outermost, and the most frames examined. */
 static const double OUTER_SHARE = 0.15;
 enum { MOST_FRAMES = 16 };
-/* Standard deviations within which outermost samples must look like noise. */
-static const double DEVIATIONS = 6;
 /* White noise of 32 coils and 2000 samples leaves a mean of 0.85 of its variance in the weaker half of the components.
  * Less than this is other noise. */
 static const double LEAST_HALF = 0.8;
@@ -73,20 +71,6 @@ int choose_virtual_coils(const coil_covariance *r, const double *values, double 
     return keep;
 }
 
-/* Whether at least half of the channels have only noise in their outermost samples. */
-static vf_status ends_in_noise(vf_context *ctx, const mri_scan *raw, bool *noise)
-{
-    channel_statistics *s = malloc((size_t)raw->coils * sizeof *s);
-    vf_status status = s ? channel_measure(ctx, raw, true, s, NULL)
-                         : vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at %d channels", raw->coils);
-    int alike = 0;
-    for (int c = 0; c < raw->coils && status == VF_OK; c++)
-        alike += channel_looks_like_noise(&s[c], DEVIATIONS);
-    *noise = 2 * alike >= raw->coils;
-    free(s);
-    return status;
-}
-
 /* The least variance of the outermost samples of a few frames; 0: there are none. */
 static vf_status outer_variance(vf_context *ctx, const mri_scan *raw, double *least)
 {
@@ -122,14 +106,15 @@ vf_status find_coil_noise(vf_context *ctx, const mri_scan *raw, const coil_covar
                           coil_noise *out)
 {
     const bool measured = raw->whitened && !raw->noise_estimated;
-    bool noise = true, flat = false;
+    bool flat = false;
+    double outer = 0;
     const double half = weaker_half(r, values, &flat);
     vf_status status = VF_OK;
     *out = (coil_noise){.variance = 1, .from = "the noise scan"};
     if (!measured) {
-        status = ends_in_noise(ctx, raw, &noise);
+        status = channel_outer_noise(ctx, raw, &outer);
         *out = (coil_noise){.from = "there is no noise scan, and the outermost samples have signal"};
-        if (status == VF_OK && noise && flat) {
+        if (status == VF_OK && outer > 0 && flat) {
             out->from = "the outermost samples";
             status = outer_variance(ctx, raw, &out->variance);
         }
