@@ -288,15 +288,15 @@ static double level_seconds(const ewald_layout *s, bool twice)
 
 /* Whether it matters, if charges go from the fine mesh to the coarse one, that a mesh in single precision has not quite the charge
  * that there is: where a few kinds of charges come again and again, each rounds always alike. It was up to 1.2e-8 of the sum of all
- * |q| for boxes of molecules of two to five kinds (test_ewald_many). In free space that is an error of the potential, 2 / the box's
- * edge for a unit charge in the mean; a cell's potential does not have the mean. sum |q| <= sqrt(n sum q^2). */
-static bool loses_charge(const vf_ewald_options *o, const ewald_summary *s, const ewald_shape *shape)
+ * |q| for boxes of molecules of two to five kinds (test_ewald_many). The potential has that with it, 2 / the box's edge for a unit
+ * charge in the mean; in a cell, too, if molecules do not fill it. sum |q| <= sqrt(n sum q^2). */
+static bool loses_charge(const vf_ewald_options *o, const ewald_summary *s)
 {
+    const double charge = 1.5e-8 * sqrt((double)s->count * s->squares);
     double volume = 1;
     for (int a = 0; a < 3; a++)
         volume *= s->hi[a] - s->lo[a];
-    const double charge = 1.5e-8 * sqrt((double)s->count * s->squares);
-    return !shape->fine.periodic && 2 * charge > 0.4 * o->tolerance * s->rms * cbrt(volume);
+    return 2 * charge > 0.4 * o->tolerance * s->rms * cbrt(fmin(volume, s->volume));
 }
 
 /* In single precision, rounding errors of transforms are about 3e-8 of the charges on the mesh, and multiplied by the
@@ -308,7 +308,7 @@ static vf_dtype mesh_precision(vf_device_kind kind, const vf_ewald_options *o, c
     for (int a = 0; a < 3; a++)
         volume *= shape->fine.step[a] * (double)shape->fine.mesh[a];
     const double noise = 3e-8 * sqrt(s->squares / volume * 4 * pi * shape->coarse.cutoff);
-    const bool noisy = noise > 0.4 * o->tolerance * s->rms || (kind == VF_DEVICE_CUDA && loses_charge(o, s, shape));
+    const bool noisy = noise > 0.4 * o->tolerance * s->rms || (kind == VF_DEVICE_CUDA && loses_charge(o, s));
     return shape->arithmetic == VF_F64 || noisy ? VF_F64 : VF_F32;
 }
 
@@ -363,8 +363,7 @@ static void find_costs(vf_device_kind kind, const vf_grid *grid, const vf_ewald_
         spectrum *= (double)out->fine.length[a] / (out->fine.skewed && a > 0 ? 1 : 2);
     }
     const double again = spread_seconds(&out->coarse, (double)s->count, true), restriction = fine * 4e-9;
-    out->restricts =
-        kind == VF_DEVICE_CPU && restriction < again && (out->precision == VF_F64 || !loses_charge(o, s, out));
+    out->restricts = kind == VF_DEVICE_CPU && restriction < again && (out->precision == VF_F64 || !loses_charge(o, s));
     out->making = level_seconds(&out->fine, twice_mesh) + spread_seconds(&out->fine, (double)s->count, twice_mesh) +
                   level_seconds(&out->coarse, true) + (out->restricts ? restriction : again) + spectrum * 5e-8 +
                   fine * 5e-9;
