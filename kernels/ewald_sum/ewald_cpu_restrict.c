@@ -110,9 +110,9 @@ static vf_status restrict_planes(const restriction *r)
 {
     const ewald_layout *from = &r->fine->at, *to = &r->coarse->at;
     const int64_t plane = from->mesh[0] * to->mesh[1];
-    const int threads = vf_threads_for(r->coarse->ctx, 4 * from->mesh[0] * from->mesh[1] * from->mesh[2]);
+    const int64_t work = 4 * from->mesh[0] * from->mesh[1] * from->mesh[2];
     int failed = 0;
-#pragma omp parallel num_threads(threads) reduction(| : failed)
+#pragma omp parallel num_threads(vf_threads_for(r->coarse->ctx, work)) reduction(| : failed)
     {
         double *row = malloc((size_t)(from->mesh[0] + to->mesh[0] + EWALD_PADDED) * sizeof *row);
         failed = !row;
