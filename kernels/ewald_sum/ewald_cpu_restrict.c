@@ -10,53 +10,23 @@
 
 enum { SLAB = 64 }; /* planes of the fine mesh at a time */
 
-/* Of the fine mesh's points along an axis: the coarse mesh points from start[i] on have weights [i][EWALD_PADDED], zeros behind. */
-typedef struct windows {
-    int64_t *start;
-    double *weights;
-} windows;
-
 typedef struct restriction {
     const ewald_level *fine, *coarse;
-    windows along[3];
-    double *planes;  /* [SLAB][y of the coarse mesh][x of the fine one] after the step along y */
-    double *columns; /* [z of the coarse mesh][y of it][x of the fine one] after that along z */
+    ewald_targets at; /* the fine mesh's points, on the coarse mesh */
+    double *planes;   /* [SLAB][y of the coarse mesh][x of the fine one] after the step along y */
+    double *columns;  /* [z of the coarse mesh][y of it][x of the fine one] after that along z */
 } restriction;
-
-static vf_status make_windows(restriction *r)
-{
-    const ewald_level *coarse = r->coarse;
-    const ewald_layout *from = &r->fine->at, *to = &coarse->at;
-    ewald_targets at;
-    ewald_targets_place(coarse, from->mesh, from->origin, from->edge, &at);
-    for (int a = 0; a < 3; a++) {
-        windows *w = &r->along[a];
-        w->start = malloc((size_t)from->mesh[a] * sizeof *w->start);
-        w->weights = calloc((size_t)from->mesh[a] * EWALD_PADDED, sizeof *w->weights);
-        if (!w->start || !w->weights)
-            return vf_fail(coarse->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for the coarse mesh's charges");
-        for (int64_t i = 0; i < from->mesh[a]; i++) {
-            double offset;
-            w->start[i] = ewald_start(to->width, at.first[a] + at.step[a][a] * (double)i, &offset);
-            if (to->periodic)
-                w->start[i] = ewald_wrapped(w->start[i], to->mesh[a]);
-            for (int p = 0; p < to->width; p++)
-                w->weights[i * EWALD_PADDED + p] = ewald_window_value(&coarse->window_powers, to->width, p, offset);
-        }
-    }
-    return VF_OK;
-}
 
 /* Point p of the window of the fine mesh's point i; in cells, mesh points continue periodically. */
 static int64_t coarse_point(const restriction *r, int axis, int64_t i, int p)
 {
-    const int64_t at = r->along[axis].start[i] + p;
-    return r->coarse->at.periodic ? at % r->coarse->at.mesh[axis] : at;
+    const int64_t at = r->at.start[axis][i] + p;
+    return r->coarse->at.periodic ? ewald_wrapped(at, r->coarse->at.mesh[axis]) : at;
 }
 
 static double weight_of(const restriction *r, int axis, int64_t i, int p)
 {
-    return r->along[axis].weights[i * EWALD_PADDED + p];
+    return ((const double *)r->at.weights[axis])[i * r->coarse->at.width + p];
 }
 
 /* Along y: plane z of the fine mesh. line: working memory for a row of it. */
@@ -89,15 +59,15 @@ static void along_z(const restriction *r, int64_t begin, int64_t end, int64_t z)
                 r->coarse->simd->add_row(points, weight_of(r, 2, i, p), r->planes + (i - begin) * points, plane);
 }
 
-/* Along x: rows y of plane z. row [mesh + EWALD_PADDED]: working memory. */
+/* Along x: rows y of plane z. row [mesh + width]: working memory. */
 static void along_x(const restriction *r, int64_t z, double *row)
 {
     const ewald_level *coarse = r->coarse;
     const ewald_layout *to = &coarse->at;
     const int64_t n = r->fine->at.mesh[0], columns = to->mesh[0];
     for (int64_t y = 0; y < to->mesh[1]; y++) {
-        memset(row, 0, (size_t)(columns + EWALD_PADDED) * sizeof *row);
-        coarse->simd->add_windows(n, to->width, r->along[0].start, r->along[0].weights,
+        memset(row, 0, (size_t)(columns + to->width) * sizeof *row);
+        coarse->simd->add_windows(n, to->width, r->at.start[0], r->at.weights[0],
                                   r->columns + (z * to->mesh[1] + y) * n, row);
         for (int64_t x = columns; to->periodic && x < columns + to->width; x++)
             row[x % columns] += row[x];
@@ -114,7 +84,7 @@ static vf_status restrict_planes(const restriction *r)
     int failed = 0;
 #pragma omp parallel num_threads(vf_threads_for(r->coarse->ctx, work)) reduction(| : failed)
     {
-        double *row = malloc((size_t)(from->mesh[0] + to->mesh[0] + EWALD_PADDED) * sizeof *row);
+        double *row = malloc((size_t)(from->mesh[0] + to->mesh[0] + to->width) * sizeof *row);
         failed = !row;
         for (int64_t begin = 0; begin < from->mesh[2]; begin += SLAB) {
             const int64_t end = begin + SLAB < from->mesh[2] ? begin + SLAB : from->mesh[2];
@@ -146,16 +116,16 @@ vf_status ewald_restrict(const ewald_level *fine, const ewald_level *coarse)
 {
     const int64_t plane = fine->at.mesh[0] * coarse->at.mesh[1];
     restriction r = {.fine = fine, .coarse = coarse};
-    vf_status status = make_windows(&r);
+    vf_status status =
+        ewald_targets_make(coarse, fine->at.mesh, fine->at.origin, (const double(*)[3])fine->at.edge, &r.at);
+    for (int64_t x = 0; x < fine->at.mesh[0] && status == VF_OK && coarse->at.periodic; x++)
+        r.at.start[0][x] = coarse_point(&r, 0, x, 0); /* where rows along x begin */
     r.planes = malloc((size_t)(SLAB * plane) * sizeof *r.planes);
     r.columns = malloc((size_t)(coarse->at.mesh[2] * plane) * sizeof *r.columns);
     if (status == VF_OK && (!r.planes || !r.columns))
         status = vf_fail(coarse->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for the coarse mesh's charges");
     VF_TRY(status, restrict_planes(&r));
-    for (int a = 0; a < 3; a++) {
-        free(r.along[a].start);
-        free(r.along[a].weights);
-    }
+    ewald_targets_free(&r.at);
     free(r.planes);
     free(r.columns);
     return status;

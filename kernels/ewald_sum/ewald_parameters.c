@@ -287,7 +287,7 @@ static double level_seconds(const ewald_layout *s, bool twice)
 }
 
 /* Whether it matters, if charges go from the fine mesh to the coarse one, that a mesh in single precision has not quite the charge
- * that there is: where a few kinds of charges come again and again, each rounds always alike. It was up to 1.2e-8 of the sum of all
+ * that there is: where a few kinds of charges come again and again, each rounds always alike. By hand, it was up to 1.2e-8 of the sum of all
  * |q| for boxes of molecules of two to five kinds (test_ewald_many). The potential has that with it, 2 / the box's edge for a unit
  * charge in the mean; in a cell, too, if molecules do not fill it. sum |q| <= sqrt(n sum q^2). */
 static bool loses_charge(const vf_ewald_options *o, const ewald_summary *s)

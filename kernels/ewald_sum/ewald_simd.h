@@ -56,7 +56,7 @@ typedef struct ewald_simd {
     /* The same for one row, in the order of p. */
     void (*upsample_one)(int64_t count, int width, const int64_t *start, const void *weights, const void *row,
                          void *out);
-    /* row[start[i] + p] += in[i] weights[i][p]; weights [count][EWALD_PADDED], zeros from `width` on. */
+    /* row[start[i] + p] += in[i] weights[i][p] for p < width */
     void (*add_windows)(int64_t count, int width, const int64_t *start, const void *weights, const void *in, void *row);
     /* out[i] += weight in[i] for i < count */
     void (*add_row)(int64_t count, double weight, const void *in, void *out);

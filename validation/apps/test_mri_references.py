@@ -4,42 +4,10 @@
 usage: test_mri_references.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
 import made_scan
-from ismrmrd_file import CALIBRATION, acquisition, coils, complex_noise, encoding, header, phantom, transform, write
-from made_scan import image, skip_without_h5py
-from program import make, refuse
-import seeds
-
-skip_without_h5py()
-import numpy as np  # noqa: E402 - after the check
-
-N, COILS, FOV = 48, 5, (240, 240, 5)
-TRUTH, MAPS = phantom(N, N), coils(COILS, N, N)
-OTHER = TRUTH * (.3 + .7 * (np.mgrid[:N, :N][1] > N // 2))
-RANDOM = seeds.generator(45)
-# The noise of a sample, 0.25, is 0.25 / 48 of a voxel, 1 % of the phantom's rms of 0.5; estimated maps add about 1 %.
-SIGMA, CLOSE = 0.25, 0.03
-
-
-def samples(picture=TRUTH):
-    """[coil][y][x]"""
-    k = transform(picture * MAPS)
-    return k + SIGMA * complex_noise(RANDOM, k.shape)
-
-
-def lines(k, **values):
-    """An acquisition for each line of [coil][y][x]."""
-    return [acquisition(k[:, n], kspace_encode_step_1=n, **values) for n in range(k.shape[1])]
-
-
-def run(*options):
-    done = make("s.h5", "-o", "i.h5", *options)
-    return done.out + done.err
-
-
-def errors(truth):
-    made = abs(image("i.h5"))[:, 0]
-    assert made.shape == (1, N, N) and np.isfinite(made).all(), made.shape
-    return [np.linalg.norm(one - truth) / np.linalg.norm(truth) for one in made]
+from ismrmrd_file import CALIBRATION, acquisition, complex_noise, encoding, header, transform, write
+from made_scan import image
+from program import refuse
+from small_scan import CLOSE, COILS, FOV, MAPS, N, OTHER, RANDOM, SIGMA, TRUTH, errors, lines, run, samples, np
 
 
 def test_calibration_of_slabs():
