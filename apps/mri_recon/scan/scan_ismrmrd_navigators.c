@@ -46,11 +46,11 @@ static void take_every_second(ismrmrd_reader *r)
         const int64_t first = r->frame_first[f], end = r->frame_first[f + 1];
         const bool down =
             end - first > 1 && r->line[r->order[first + 1].line].step_1 < r->line[r->order[first].line].step_1;
-        bool second = true;
-        for (int64_t i = first; i < end; i++) {
+        bool second = false;
+        for (int64_t i = first + 1; i < end; i++) {
             scan_line *line = &r->line[r->order[i].line];
-            const scan_line *before = i > first ? &r->line[r->order[i - 1].line] : NULL;
-            second = before && before->average == line->average && before->step_2 == line->step_2 &&
+            const scan_line *before = &r->line[r->order[i - 1].line];
+            second = before->average == line->average && before->step_2 == line->step_2 &&
                      before->step_1 != line->step_1 && (line->step_1 < before->step_1) == down && !second;
             if (!second)
                 continue;
