@@ -214,6 +214,28 @@ static void list_method(facts *f, const cionize_state *r)
     error_facts(f, "error", &r->info.error);
 }
 
+static void list_figures(facts *f, const map_figures *of)
+{
+    fact_number(f, "minimum", of->minimum);
+    fact_number(f, "maximum", of->maximum);
+    fact_number(f, "mean", map_figures_mean(of));
+    fact_number(f, "rms_deviation", map_figures_deviation(of));
+}
+
+/* Figures of a map other than that of the molecule, if it was made. The picture of one may be all that was written. */
+static void list_other_map(facts *f, const cionize_state *r, const char *key, int line, const char *what,
+                           const map_output *map)
+{
+    const map_figures *of = &map->figures;
+    if (of->count == 0)
+        return;
+    fact_begin(f, key);
+    list_figures(f, of);
+    fact_end(f);
+    fact_say(f, line, "%-10s %s: %.6g to %.6g %s, mean %.6g", what, map->path ? map->path : map->picture, of->minimum,
+             of->maximum, r->settings.unit, map_figures_mean(of));
+}
+
 static void list_potential(facts *f, const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
@@ -240,14 +262,11 @@ static void list_potential(facts *f, const cionize_state *r)
                  map_charge(&r->info));
     }
     if (!r->water.no_map && !only_points(r)) {
-        fact_number(f, "minimum", of->minimum);
-        fact_say(f, LINE_DONE, "; %.6g to ", of->minimum);
-        fact_number(f, "maximum", of->maximum);
-        fact_say(f, LINE_DONE, "%.6g %s", of->maximum, s->unit);
-        fact_number(f, "mean", map_figures_mean(of));
-        fact_say(f, LINE_DONE, ", mean %.6g", map_figures_mean(of));
-        fact_number(f, "rms_deviation", map_figures_deviation(of));
+        list_figures(f, of);
+        fact_say(f, LINE_DONE, "; %.6g to %.6g %s, mean %.6g", of->minimum, of->maximum, s->unit, map_figures_mean(of));
     }
+    list_other_map(f, r, "deviation", LINE_DEVIATION_DONE, "deviation", &r->deviation);
+    list_other_map(f, r, "with_ions", LINE_MAP_WITH_IONS, "with ions", &r->after);
     fact_end(f);
 }
 
@@ -361,8 +380,9 @@ vf_status cionize_tell(const cionize_state *r, cionize_moment moment, double sec
 {
     static const int first[] = {LINE_MOLECULE,    LINE_SELECTED, LINE_IONS,         LINE_DONE,   LINE_VALUES,
                                 LINE_FIELD_FILES, LINE_ENERGY,   LINE_SOLVENT_MAPS, LINE_PLACED, LINE_BEHIND};
-    static const int last[] = {LINE_MOLECULE,    LINE_FORECAST, LINE_ION_FILES_PLANNED, LINE_RADIAL,    LINE_VALUES,
-                               LINE_FIELD_FILES, LINE_ENERGY,   LINE_SOLVENT_MAPS,      LINE_ION_FILES, LINE_BEHIND};
+    static const int last[] = {
+        LINE_MOLECULE,    LINE_FORECAST, LINE_ION_FILES_PLANNED, LINE_RADIAL,        LINE_VALUES,
+        LINE_FIELD_FILES, LINE_ENERGY,   LINE_SOLVENT_MAPS,      LINE_MAP_WITH_IONS, LINE_BEHIND};
     const program *p = r->settings.program;
     facts f = {0};
     list_input(&f, r);

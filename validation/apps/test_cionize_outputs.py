@@ -166,6 +166,39 @@ def test_report(_):
     assert report["evaluations_per_second"] > 0 and report["estimated_seconds"] > 0
 
 
+def check_figures(said, values, terminal):
+    """The figures in the report and on the terminal (six digits) are those of the values of a file."""
+    mean = math.fsum(values) / len(values)
+    deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / len(values))
+    assert said["minimum"] == min(values) and said["maximum"] == max(values), said
+    # As in test_report.
+    scale, allowed = max(map(abs, values)), 2 * len(values) * 2 ** -53
+    assert abs(said["mean"] - mean) <= allowed * scale, (said, mean)
+    assert abs(said["rms_deviation"] ** 2 - deviation ** 2) <= allowed * scale ** 2, (said, deviation)
+    assert f"{said['minimum']:.6g} to {said['maximum']:.6g} kT/e, mean {said['mean']:.6g}" in terminal, (said, terminal)
+
+
+def test_figures_of_every_map(_):
+    """Of the maps that a run writes beside that of the molecule, too: with ions, and the deviation over frames."""
+    program.write_atoms("a.pqr", [(0.0, 0.0, 0.0, 1.0), (1.5, 0.5, 0.0, -0.5)])
+    with open("t.gro", "w", encoding="ascii") as file:  # nm
+        for x in (0.15, 0.3):
+            file.write(f"frame\n2\n    1ABC      C    1   0.000   0.000   0.000\n    1ABC      C    2{x:8.3f}   0.050   0.000\n0 0 0\n")
+    grid = ["--spacing", "1", "--border", "7", "--report", "r.json"]
+
+    def potential():
+        return json.loads(pathlib.Path("r.json").read_text(encoding="utf-8"))["potential"]
+
+    done = make("a.pqr", *grid, "--trajectory", "t.gro", "-o", "mean.mrc", "--deviation", "deviation.mrc")
+    check_figures(potential(), read("mean.mrc").values, done.out)
+    check_figures(potential()["deviation"], read("deviation.mrc").values, done.out)
+    done = make("a.pqr", *grid, "--place", "SOD:2", "-o", "i.pdb", "--map", "with.mrc", "--map-with-ions")
+    said = potential()
+    make("-q", "a.pqr", *grid, "-o", "alone.mrc")
+    check_figures(said, read("alone.mrc").values, done.out)
+    check_figures(said["with_ions"], read("with.mrc").values, done.out)
+
+
 def test_forecast(_):
     """The plan says the sum of the report's parts, which are the stages of what is asked for. validation/bench/forecast.py compares
     seconds."""
