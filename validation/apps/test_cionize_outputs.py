@@ -149,7 +149,7 @@ def test_report(_):
     mean = math.fsum(values) / points
     deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / points)
     scale = max(map(abs, values))
-    # Double sums of n values: n 2^-53 of the largest. The deviation comes from a difference of squares.
+    # Double sums of n differences from a value: n 2^-53 of the largest. The deviation comes from a difference of their squares.
     assert abs(potential["mean"] - mean) <= points * 2 ** -53 * scale
     assert abs(potential["rms_deviation"] ** 2 - deviation ** 2) <= 2 * points * 2 ** -53 * scale ** 2
     assert potential["unit"] == "V" and potential["dielectric"] == 4 and potential["r_min"] == 0.1
@@ -197,6 +197,22 @@ def test_figures_of_every_map(_):
     make("-q", "a.pqr", *grid, "-o", "alone.mrc")
     check_figures(said, read("alone.mrc").values, done.out)
     check_figures(said["with_ions"], read("with.mrc").values, done.out)
+
+
+def test_deviation_of_nearly_equal_values(_):
+    """Far from a charge the potential hardly varies over a small grid: the mean is a million times its deviation, and the mean's
+    square beside that of the deviation leaves no digits. The truth is Coulomb's law."""
+    program.write_atoms("a.pqr", [(0.0, 0.0, 0.0, 1.0)])
+    make("-q", "a.pqr", "--origin=99999,1,2", "--counts", "20", "--spacing", "0.01", "--units", "e/A", "--precision", "double",
+         "-o", "a.dx", "--report", "r.json")
+    said = json.loads(pathlib.Path("r.json").read_text(encoding="utf-8"))["potential"]
+    steps = [0.01 * n for n in range(20)]
+    values = [1 / math.sqrt((99999 + x) ** 2 + (1 + y) ** 2 + (2 + z) ** 2) for x in steps for y in steps for z in steps]
+    mean = math.fsum(values) / len(values)
+    deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / len(values))
+    # A value is off by a few roundings, here and there: 10 x 2^-53 of the mean. The sum of squares adds its own, n x 2^-53.
+    assert abs(said["mean"] - mean) <= 10 * 2 ** -53 * mean, (said, mean)
+    assert abs(said["rms_deviation"] - deviation) <= 10 * 2 ** -53 * mean + 2 * 8000 * 2 ** -53 * deviation, (said, deviation)
 
 
 def test_forecast(_):

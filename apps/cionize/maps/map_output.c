@@ -6,20 +6,25 @@
 
 double map_figures_mean(const map_figures *f)
 {
-    return f->sum / (double)f->count;
+    return f->first + f->sum / (double)f->count;
 }
 
 double map_figures_deviation(const map_figures *f)
 {
-    const double mean = map_figures_mean(f);
+    const double mean = f->sum / (double)f->count;
     return sqrt(fmax(f->squares / (double)f->count - mean * mean, 0));
+}
+
+double map_figures_rms(const map_figures *f)
+{
+    return hypot(map_figures_mean(f), map_figures_deviation(f));
 }
 
 enum { LANES = 8, BLOCK = 1024 }; /* partial sums, of value i in lane i % LANES; a whole number of LANES */
 
-/* The extremes and sums of a block. Two passes, so that each keeps its lanes in registers. */
-static void add_block(const double *v, int64_t count, double lo[LANES], double hi[LANES], double sum[LANES],
-                      double squares[LANES])
+/* The extremes of a block, and the sums of its differences from `first`. Two passes, so that each keeps its lanes in registers. */
+static void add_block(const double *v, int64_t count, double first, double lo[LANES], double hi[LANES],
+                      double sum[LANES], double squares[LANES])
 {
     const int64_t whole = count / LANES * LANES;
     for (int64_t i = 0; i < whole; i += LANES)
@@ -29,15 +34,17 @@ static void add_block(const double *v, int64_t count, double lo[LANES], double h
         }
     for (int64_t i = 0; i < whole; i += LANES)
         for (int l = 0; l < LANES; l++) {
-            sum[l] += v[i + l];
-            squares[l] += v[i + l] * v[i + l];
+            const double d = v[i + l] - first;
+            sum[l] += d;
+            squares[l] += d * d;
         }
     for (int64_t i = whole; i < count; i++) {
         const int l = (int)(i % LANES);
         lo[l] = v[i] < lo[l] ? v[i] : lo[l];
         hi[l] = v[i] > hi[l] ? v[i] : hi[l];
-        sum[l] += v[i];
-        squares[l] += v[i] * v[i];
+        const double d = v[i] - first;
+        sum[l] += d;
+        squares[l] += d * d;
     }
 }
 
@@ -45,6 +52,8 @@ static void add_block(const double *v, int64_t count, double lo[LANES], double h
 static void add_figures(map_figures *f, vf_dtype type, const void *values, int64_t count)
 {
     double lo[LANES], hi[LANES], sum[LANES] = {0}, squares[LANES] = {0}, converted[BLOCK];
+    if (f->count == 0)
+        f->first = type == VF_F64 ? *(const double *)values : (double)*(const float *)values;
     for (int l = 0; l < LANES; l++) {
         lo[l] = f->minimum;
         hi[l] = f->maximum;
@@ -54,7 +63,7 @@ static void add_figures(map_figures *f, vf_dtype type, const void *values, int64
         const double *block = type == VF_F64 ? (const double *)values + i : converted;
         for (int64_t j = 0; type == VF_F32 && j < n; j++)
             converted[j] = (double)((const float *)values)[i + j];
-        add_block(block, n, lo, hi, sum, squares);
+        add_block(block, n, f->first, lo, hi, sum, squares);
     }
     for (int l = 0; l < LANES; l++) {
         f->minimum = fmin(f->minimum, lo[l]);

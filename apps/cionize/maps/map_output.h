@@ -5,12 +5,14 @@
 #include "draw_slices.h"
 #include "potential/potential_plan.h"
 
-/* Statistics of a map, summed as its layers pass. */
+/* Statistics of a map, summed as its layers pass: sums of differences from its first value, and of their squares. Far from a molecule,
+ * all values are nearly equal: the squares of the values themselves would cancel there. */
 typedef struct map_figures {
-    double minimum, maximum, sum, squares;
+    double minimum, maximum, first, sum, squares;
     int64_t count;
 } map_figures;
 double map_figures_mean(const map_figures *f);
+double map_figures_rms(const map_figures *f);
 double map_figures_deviation(const map_figures *f); /* rms deviation from the mean */
 
 /* ---- map_output.c ---- */

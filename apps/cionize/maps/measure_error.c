@@ -169,7 +169,7 @@ void error_points_take(error_points *points, int64_t first, int64_t count, const
 map_error error_points_result(vf_context *ctx, const error_points *points, const map_figures *figures)
 {
     const vf_potential_problem *problem = &points->plan->problem;
-    const double rms = sqrt(figures->squares / (double)figures->count);
+    const double rms = map_figures_rms(figures);
     const bool cut_off = points->plan->method->cuts_off;
     map_error error = {
         .asked = cut_off ? 0 : problem->tolerance, .cutoff = cut_off ? problem->cutoff : 0, .points = points->count};
