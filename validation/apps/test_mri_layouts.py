@@ -346,6 +346,25 @@ def test_ismrmrd_xml():
             refuse(3, ["c.h5", words], "c.h5", "-o", "x.h5")
 
 
+def test_ismrmrd_before_version_1():
+    """Before version 1.0, ISMRMRD's library wrote acquisitions with a second axis of length 1. Two columns are no list."""
+    phantom("a.h5", "--layout", "ismrmrd", "--trajectory", "cartesian", "--matrix", "12,12,1", "--coils", "2")
+    for columns in (1, 2):
+        with h5py.File("a.h5") as old, h5py.File("b.h5", "w") as new:
+            new["dataset/xml"] = old["dataset/xml"][...]
+            rows = old["dataset/data"]
+            stored = new.create_dataset("dataset/data", (len(rows) // columns, columns), rows.dtype, chunks=(1, 1),
+                                        maxshape=(None, columns))
+            for n in range(len(stored)):
+                stored[n, 0] = rows[n]
+        if columns == 1:
+            make("b.h5", "-o", "b_image.h5", "--coils", "rss")
+            make("a.h5", "-o", "a_image.h5", "--coils", "rss")
+            assert numpy.array_equal(image("b_image.h5"), image("a_image.h5"))
+        else:
+            refuse(3, "'data' is not a list of acquisitions", "b.h5", "-o", "x.h5")
+
+
 def test_ismrmrd_sizes():
     """Headers without sizes beside data get them by its length, if that is possible; empty acquisitions are left out as
     before."""

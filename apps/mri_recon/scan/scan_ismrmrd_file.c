@@ -6,7 +6,7 @@
 
 #include "scan_ismrmrd_source.h"
 
-enum { ALIGNMENT = 16 };
+enum { ALIGNMENT = 16, MOST_AXES = 4 };
 
 /* ---- in the process that reads the file ---- */
 
@@ -19,6 +19,7 @@ typedef struct arena {
 /* The open dataset, kept between questions. */
 typedef struct acquisitions {
     hid_t dataset, space, head_type, body_type, transfer;
+    int axes; /* of the dataset */
     arena arena;
     hvl_t *lengths; /* [batch][2] traj, data */
     int64_t batch;
@@ -132,6 +133,19 @@ static void close_acquisitions(void *kept)
     free(a);
 }
 
+/* Whether the dataset is a list. Before version 1.0, the library of ISMRMRD wrote lists with a second axis of length 1. */
+static bool is_list(acquisitions *a, hsize_t *count)
+{
+    hsize_t counts[MOST_AXES];
+    const int axes = H5Sget_simple_extent_ndims(a->space);
+    bool list = axes >= 1 && axes <= MOST_AXES && H5Sget_simple_extent_dims(a->space, counts, NULL) == axes;
+    for (int i = 1; list && i < axes; i++)
+        list = counts[i] == 1;
+    a->axes = axes;
+    *count = list ? counts[0] : 0;
+    return list;
+}
+
 /* `question`: the group. */
 static vf_status answer_open(void *file, const void *question, vf_reply *reply)
 {
@@ -158,7 +172,7 @@ static vf_status answer_open(void *file, const void *question, vf_reply *reply)
         return status;
     a->head_type = head_type();
     a->body_type = body_type(has_trajectory);
-    if (H5Sget_simple_extent_ndims(a->space) != 1 || H5Sget_simple_extent_dims(a->space, &count, NULL) != 1)
+    if (!is_list(a, &count))
         return vf_h5_refuse(file, "'data' is not a list of acquisitions");
     if (a->head_type < 0 || a->body_type < 0 ||
         H5Pset_vlen_mem_manager(a->transfer, arena_allocate, &a->arena, arena_free, NULL) < 0)
@@ -170,9 +184,9 @@ static vf_status answer_open(void *file, const void *question, vf_reply *reply)
 
 static bool read_range(const acquisitions *a, hid_t type, int64_t first, int64_t count, void *out)
 {
-    hsize_t start = (hsize_t)first, n = (hsize_t)count;
-    hid_t memory = H5Screate_simple(1, &n, NULL);
-    bool good = memory >= 0 && H5Sselect_hyperslab(a->space, H5S_SELECT_SET, &start, NULL, &n, NULL) >= 0 &&
+    const hsize_t start[MOST_AXES] = {(hsize_t)first}, n[MOST_AXES] = {(hsize_t)count, 1, 1, 1};
+    hid_t memory = H5Screate_simple(a->axes, n, NULL);
+    bool good = memory >= 0 && H5Sselect_hyperslab(a->space, H5S_SELECT_SET, start, NULL, n, NULL) >= 0 &&
                 H5Dread(a->dataset, type, memory, a->space, a->transfer, out) >= 0;
     H5Sclose(memory);
     return good;
