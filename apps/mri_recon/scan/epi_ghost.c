@@ -42,6 +42,11 @@ static double magnitudes(const epi_halves *h, int first, int step, const epi_pha
     return sum;
 }
 
+double epi_magnitudes(const epi_halves *h, const epi_phase *f)
+{
+    return magnitudes(h, 0, 1, f);
+}
+
 /* The rms of a phase over the object. */
 static double rms_phase(const epi_halves *h, double turn, double shift)
 {

@@ -67,7 +67,10 @@ typedef struct epi_ghost {
  * the image or on x changes nothing; samples at a wrong k blur the edges. */
 double epi_sharpness(const epi_halves *h);
 
-/* Finds the phase with which the whole image, f + r exp(-i phase), has the least sum of magnitudes. */
+/* The sum of magnitudes of the whole image, f + r exp(-i phase). */
+double epi_magnitudes(const epi_halves *h, const epi_phase *f);
+
+/* Finds the phase with which the whole image has the least sum of magnitudes. */
 void epi_find_ghost(const epi_halves *h, epi_ghost *out);
 
 /* EPI_NONE_NEEDED: without a correction there are as few ghosts. EPI_CLEAR: the correction is clearly better than none.

@@ -99,12 +99,58 @@ static void tell_trains(epi_correction *c, const epi_train *trains, int count)
                       " on, slice %d: shift %.3f samples, turn %.1f degrees, coherence %.3f",
                       t->lines, t->first, t->slice, t->phase.shift, t->phase.turn * 180 / M_PI, t->phase.coherence);
     }
-    if (c->sum.trains < count)
+    if (c->sum.trains < count && !r->epi.flipped)
         vf_warn(r->ctx,
                 "%s: EPI: %" PRId64
                 " of %d groups of navigators do not tell a phase (one polarity only, or noise) and are "
                 "not used",
                 r->source->path, count - c->sum.trains, count);
+}
+
+/* The phases of the images' first reversed lines by the navigators. [frames] */
+static void phases_of_images(const ismrmrd_reader *r, const epi_train *trains, const int *of, epi_phase *phase,
+                             bool *has)
+{
+    for (int64_t i = 0; i < r->image_lines; i++) {
+        const int64_t index = r->order[i].line;
+        const scan_line *line = &r->line[index];
+        if (!line->reversed || !r->epi.mixed[line->frame] || of[index] < 0 || has[line->frame])
+            continue;
+        phase[line->frame] = trains[of[index]].phase;
+        has[line->frame] = true;
+    }
+}
+
+/* Where no readout is flagged as reversed, navigators and lines may begin with different directions, and converters change the
+ * sign of every second one. So the images tell whether the phases are right or the opposite ones, and half a turn is left out.
+ * Navigators whose phases fit the images in neither way are not used. */
+static vf_status settle_signs(const epi_correction *c, epi_train *trains, int count, const int *of)
+{
+    ismrmrd_reader *r = c->r;
+    epi_opinion said = {.sum = {0}};
+    epi_phase *phase = NULL;
+    bool *has = NULL;
+    for (int i = 0; i < count; i++)
+        trains[i].phase.turn = remainder(trains[i].phase.turn, M_PI);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "frames", r->out->frames, phase);
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "frames", r->out->frames, has));
+    if (status == VF_OK) {
+        phases_of_images(r, trains, of, phase, has);
+        status = ismrmrd_ask_images(r, phase, has, &said);
+    }
+    const bool opposite = said.sum[2] < said.sum[1];
+    const bool fits = said.sum[opposite ? 2 : 1] < said.sum[0] && !said.contradicts[opposite];
+    for (int i = 0; i < count; i++) {
+        trains[i].phase.turn *= opposite ? -1 : 1;
+        trains[i].phase.shift *= opposite ? -1 : 1;
+        trains[i].good = trains[i].good && said.needed && fits;
+    }
+    if (status == VF_OK && said.needed && !fits)
+        scan_tell(r->out, "EPI: the images show another phase than the navigators, of which it is not known which were "
+                          "reversed; they are not used");
+    free(phase);
+    free(has);
+    return status;
 }
 
 static vf_status by_navigators(epi_correction *c)
@@ -115,12 +161,15 @@ static vf_status by_navigators(epi_correction *c)
     vf_status status = ismrmrd_fit_navigators(r, &trains, &count);
     VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, of));
     VF_TRY(status, assign_trains(r, trains, count, of));
+    if (status == VF_OK && r->epi.flipped)
+        status = settle_signs(c, trains, count, of);
     if (status == VF_OK)
         tell_trains(c, trains, count);
     for (int64_t i = 0; status == VF_OK && i < r->image_lines + r->calibration_lines; i++) {
         const int64_t index = r->order[i].line;
         const scan_line *line = &r->line[index];
-        if (line->reversed && r->epi.mixed[line->frame] && line->encoding == r->encoding && of[index] >= 0)
+        if (line->reversed && r->epi.mixed[line->frame] && line->encoding == r->encoding && of[index] >= 0 &&
+            trains[of[index]].good)
             use(c, i, &trains[of[index]].phase);
     }
     free(trains);

@@ -53,6 +53,18 @@ void ismrmrd_profile(const epi_profile *p, const float complex *samples, float c
 /* What the images themselves say: a phase for each slice, contrast, phase and set. `phase`, `verdict`: [frames]. */
 VF_MUST_CHECK vf_status ismrmrd_fit_images(ismrmrd_reader *r, epi_phase *phase, epi_verdict *verdict);
 
+/* What the images say of the phases of navigators: sums of magnitudes without a correction, with their phases, and with the
+ * opposite ones; and whether an image clearly has fewer ghosts with another phase than with theirs, or the opposite ones. */
+typedef struct epi_opinion {
+    double sum[3];
+    bool contradicts[2];
+    bool needed; /* without a correction, some have more ghosts */
+} epi_opinion;
+
+/* Asks the first image of each slice, contrast, phase and set. `phase`, `has`: [frames]. */
+VF_MUST_CHECK vf_status ismrmrd_ask_images(ismrmrd_reader *r, const epi_phase *phase, const bool *has,
+                                           epi_opinion *out);
+
 /* epi_sharpness of the first image, as the samples' k is understood now. */
 VF_MUST_CHECK vf_status ismrmrd_sharpness(const ismrmrd_reader *r, double *out);
 

@@ -53,8 +53,7 @@ static vf_status check_body(const ismrmrd_reader *r, int64_t index, const ismrmr
     return VF_OK;
 }
 
-/* Reverses the order of samples. */
-static void reverse(float complex *own, int64_t count)
+void ismrmrd_reverse(float complex *own, int64_t count)
 {
     for (int64_t m = 0; m < count / 2; m++) {
         const float complex first = own[m];
@@ -99,7 +98,7 @@ static vf_status place_data(ismrmrd_reader *r, int64_t index, const ismrmrd_body
             return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 ": sample %" PRId64 " of channel %d is %s",
                            r->source->path, index, bad / 2 + line->pre, c, scan_not_finite_name(own[bad]));
         if (line->flipped)
-            reverse(to + c * frame_samples + line->at, kept);
+            ismrmrd_reverse(to + c * frame_samples + line->at, kept);
         take_samples(r, own, kept, line);
     }
     line->empty = !(line->energy > 0);

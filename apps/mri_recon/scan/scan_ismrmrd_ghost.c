@@ -116,6 +116,33 @@ static bool is_complete(const ismrmrd_reader *r, int frame)
     return (double)lines >= 0.9 * (double)(2 * middle - 1);
 }
 
+/* Asks one image for the phases of its navigators. */
+static vf_status ask(ghost_fit *g, int frame, const epi_phase *phase, epi_opinion *out)
+{
+    const size_t points = (size_t)g->halves.nx * (size_t)g->halves.ny;
+    const epi_phase tried[3] = {
+        {0}, {.turn = phase->turn, .shift = phase->shift}, {.turn = -phase->turn, .shift = -phase->shift}};
+    epi_ghost found;
+    memset(g->halves.power, 0, points * sizeof(float));
+    memset(g->halves.cross, 0, points * sizeof(float complex));
+    const vf_status status = add_frame(g, frame);
+    if (status != VF_OK)
+        return status;
+    epi_find_ghost(&g->halves, &found);
+    const double least = epi_magnitudes(&g->halves, &found.phase);
+    for (int i = 0; i < 3; i++) {
+        const double sum = epi_magnitudes(&g->halves, &tried[i]);
+        out->sum[i] += sum;
+        found.before = least > 0 ? sum / least : 1;
+        const epi_verdict judged = epi_judge(&g->halves, &found, is_complete(g->r, frame));
+        if (i == 0)
+            out->needed = out->needed || judged != EPI_NONE_NEEDED;
+        else
+            out->contradicts[i - 1] = out->contradicts[i - 1] || judged == EPI_CLEAR;
+    }
+    return VF_OK;
+}
+
 /* Fits a frame together with those that differ from it only in their time. */
 static vf_status fit(ismrmrd_reader *r, ghost_fit *g, int first, epi_phase *phase, epi_verdict *verdict)
 {
@@ -172,6 +199,27 @@ vf_status ismrmrd_fit_images(ismrmrd_reader *r, epi_phase *phase, epi_verdict *v
         if (!r->epi.mixed[f] || done[f])
             continue;
         status = fit(r, &g, f, phase, verdict);
+        for (int other = f; other < r->out->frames; other++)
+            done[other] = done[other] || scan_same_kind(&frame[other], &frame[f]);
+        VF_TRY(status, scan_check_cancelled(r->ctx));
+    }
+    free(done);
+    free_fit(&g);
+    return status;
+}
+
+vf_status ismrmrd_ask_images(ismrmrd_reader *r, const epi_phase *phase, const bool *has, epi_opinion *out)
+{
+    ghost_fit g;
+    bool *done = NULL;
+    const scan_frame *frame = r->out->frame;
+    *out = (epi_opinion){.sum = {0}};
+    vf_status status = make_fit(r, MOST_POSITIONS, &g);
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "frames", r->out->frames, done));
+    for (int f = 0; status == VF_OK && f < r->out->frames; f++) {
+        if (!has[f] || done[f])
+            continue;
+        status = ask(&g, f, &phase[f], out);
         for (int other = f; other < r->out->frames; other++)
             done[other] = done[other] || scan_same_kind(&frame[other], &frame[f]);
         VF_TRY(status, scan_check_cancelled(r->ctx));

@@ -27,10 +27,18 @@ static bool alternate(const ismrmrd_reader *r, int frame)
     return both && (in_turn || strcmp(r->e->trajectory, "epi") == 0);
 }
 
+/* Whether k of a readout on ramps is the same in either direction, so that its order does not matter. */
+static bool is_symmetric(const epi_trapezoid *g, int samples)
+{
+    const double ends = 2 * g->first + (samples - 1) * g->dwell, all = g->up + g->flat + g->down;
+    return fabs(g->up - g->down) <= 1e-3 * g->dwell && fabs(ends - all) <= 1e-3 * g->dwell;
+}
+
 /* Whether this is an EPI scan none of whose readouts is flagged as reversed: GE's converter has put them into forward order. */
 static bool flags_none(const ismrmrd_reader *r)
 {
-    if (strcmp(r->e->trajectory, "epi") != 0 || r->epi.ramps || r->resample.samples > 0)
+    if (strcmp(r->e->trajectory, "epi") != 0 || r->resample.samples > 0 ||
+        (r->epi.ramps && !is_symmetric(&r->epi.gradient, r->epi.samples)))
         return false;
     for (int64_t i = 0; i < r->source->acquisitions; i++)
         if (r->line[i].reversed)
@@ -38,7 +46,38 @@ static bool flags_none(const ismrmrd_reader *r)
     return true;
 }
 
-/* Takes every second readout of each shot for a reversed one, as it was acquired, so that the images can show its phase. A shot
+/* The samples of a flipped line are put into the order in which they were acquired. */
+static void flip(scan_line *line)
+{
+    const uint16_t pre = line->pre;
+    line->reversed = line->flipped = true;
+    line->pre = line->post;
+    line->post = pre;
+}
+
+/* The same for navigators, whose trains begin with a forward one. GE's scanners acquire four, the first of which shows something
+ * else. */
+static void take_every_second_navigator(ismrmrd_reader *r)
+{
+    enum { MOST_COMPLETE = 3 };
+    int64_t first = 0, count = 0;
+    for (int64_t i = 0; i <= r->source->acquisitions; i++) {
+        scan_line *line = i < r->source->acquisitions ? &r->line[i] : NULL;
+        const bool navigator = line && line->frame == LINE_NAVIGATOR;
+        if (count > 0 && (!navigator || line->slice != r->line[first].slice)) {
+            if (count > MOST_COMPLETE)
+                r->line[first].frame = LINE_LEFT_OUT;
+            count = 0;
+        }
+        if (!navigator)
+            continue;
+        first = count == 0 ? i : first;
+        if (count++ % 2 == 1)
+            flip(line);
+    }
+}
+
+/* Takes every second readout of each shot for a reversed one, as it was acquired, so that its phase can be found. A shot
  * ends where the steps go back, or another average or partition begins. */
 static void take_every_second(ismrmrd_reader *r)
 {
@@ -52,14 +91,11 @@ static void take_every_second(ismrmrd_reader *r)
             const scan_line *before = &r->line[r->order[i - 1].line];
             second = before->average == line->average && before->step_2 == line->step_2 &&
                      before->step_1 != line->step_1 && (line->step_1 < before->step_1) == down && !second;
-            if (!second)
-                continue;
-            const uint16_t pre = line->pre;
-            line->reversed = line->flipped = true;
-            line->pre = line->post;
-            line->post = pre;
+            if (second)
+                flip(line);
         }
     }
+    take_every_second_navigator(r);
     r->epi.flipped = true;
 }
 
@@ -91,9 +127,7 @@ vf_status ismrmrd_choose_navigators(ismrmrd_reader *r, int64_t *samples)
         scan_line *line = &r->line[i];
         if (line->frame != LINE_NAVIGATOR)
             continue;
-        /* Of navigators it is not known which were reversed. */
-        if (!r->epi.mixed || r->epi.flipped || line->channels != r->out->coils || line->dims != 0 ||
-            line_kept(line) < 2) {
+        if (!r->epi.mixed || line->channels != r->out->coils || line->dims != 0 || line_kept(line) < 2) {
             line->frame = LINE_LEFT_OUT;
             continue;
         }
@@ -110,8 +144,10 @@ void ismrmrd_take_navigator(ismrmrd_reader *r, int64_t index, const ismrmrd_body
     const int64_t kept = line_kept(line);
     float complex *to = r->epi.samples_of + line->at;
     for (int c = 0; c < r->out->coils; c++) {
-        const float *from = body->data + 2 * ((int64_t)c * line->samples + line->pre);
+        const float *from = body->data + 2 * ((int64_t)c * line->samples + (line->flipped ? line->post : line->pre));
         memcpy(to + c * kept, from, (size_t)kept * sizeof *to);
+        if (line->flipped)
+            ismrmrd_reverse(to + c * kept, kept);
     }
     float *own = (float *)to;
     if (scan_first_not_finite(r->ctx, own, 2 * kept * r->out->coils) >= 0) {

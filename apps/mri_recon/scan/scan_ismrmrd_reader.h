@@ -199,6 +199,8 @@ VF_MUST_CHECK vf_status ismrmrd_leave_out_empty(ismrmrd_reader *r);
 
 /* scan_ismrmrd_fill.c: the samples, the stored trajectory, and the covariance of the noise. */
 VF_MUST_CHECK vf_status ismrmrd_fill(ismrmrd_reader *r);
+/* Reverses the order of samples. */
+void ismrmrd_reverse(float complex *own, int64_t count);
 
 /* scan_ismrmrd_centre.c: adds a line whose samples are in its frame to the energy of readouts. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status ismrmrd_add_energy(ismrmrd_reader *r, const scan_line *line);
