@@ -28,11 +28,14 @@ static vf_status check_options(vf_context *ctx, const vf_point_options *o)
     const bool periodic = o->cell.kind != VF_CELL_NONE;
     if (!vf_cell_valid(&o->cell))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "sum at points: the cell is invalid");
-    if (!isfinite(o->scale) || !(o->r_min >= VF_COULOMB_MIN_R_MIN) || !(o->r_min <= VF_COULOMB_MAX_COORDINATE))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "sum at points: scale %g or minimal distance %g is out of range", o->scale,
-                       o->r_min);
+    if (!isfinite(o->scale))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "sum at points: the scale, %g, is not finite", o->scale);
+    if (!(o->r_min >= VF_COULOMB_MIN_R_MIN) || !(o->r_min <= VF_COULOMB_MAX_COORDINATE))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "sum at points: the smallest distance r_min, %g, is not between %g and %g",
+                       o->r_min, VF_COULOMB_MIN_R_MIN, VF_COULOMB_MAX_COORDINATE);
     if (o->sigma != 0 && (!(o->sigma >= VF_EWALD_LEAST_SIGMA) || !(o->sigma <= VF_COULOMB_MAX_COORDINATE)))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "sum at points: sigma %g is out of range", o->sigma);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "sum at points: sigma, %g, is not 0 or between %g and %g", o->sigma,
+                       VF_EWALD_LEAST_SIGMA, VF_COULOMB_MAX_COORDINATE);
     if (o->tolerance != 0 && (!(o->tolerance >= 0.999999 * VF_EWALD_FINEST_F64) || !(o->tolerance <= 0.1)))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "sum at points: tolerance %g is not 0 or between %g and 0.1", o->tolerance,
                        VF_EWALD_FINEST_F64);

@@ -71,9 +71,14 @@ static vf_status check_numbers(vf_context *ctx, const vf_potential_problem *p)
     if (!vf_grid_valid(&p->grid))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: the grid's counts, spacing or cell are invalid");
     if ((unsigned)pair->law >= VF_PAIR_LAWS || (pair->law == VF_PAIR_FUNCTION) != (pair->value != NULL) ||
-        !isfinite(pair->scale) || !(pair->r_min >= VF_COULOMB_MIN_R_MIN) || !(pair->r_min <= VF_COULOMB_MAX_COORDINATE))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: scale %g, minimal distance %g or the law %d is out of range",
-                       pair->scale, pair->r_min, (int)pair->law);
+        !isfinite(pair->scale))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "potential: the scale, %g, is not finite, or the pair potential's law, %d, is unknown or has no "
+                       "function of its own",
+                       pair->scale, (int)pair->law);
+    if (!(pair->r_min >= VF_COULOMB_MIN_R_MIN) || !(pair->r_min <= VF_COULOMB_MAX_COORDINATE))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: the smallest distance r_min, %g, is not between %g and %g",
+                       pair->r_min, VF_COULOMB_MIN_R_MIN, VF_COULOMB_MAX_COORDINATE);
     if (p->precision != VF_F32 && p->precision != VF_F64)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: the precision must be VF_F32 or VF_F64");
     if (!(p->tolerance >= 0) || !(p->tolerance <= 1))
@@ -81,7 +86,8 @@ static vf_status check_numbers(vf_context *ctx, const vf_potential_problem *p)
     if (p->vacuum && p->grid.cell.kind == VF_CELL_NONE)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: a vacuum boundary needs a periodic cell");
     if (!(p->sigma >= 0) || !(p->sigma <= VF_COULOMB_MAX_COORDINATE))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: sigma %g is out of range", p->sigma);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: sigma, %g, is not between 0 and %g", p->sigma,
+                       VF_COULOMB_MAX_COORDINATE);
     if (!(p->cutoff >= 0) || !(p->cutoff <= VF_COULOMB_MAX_COORDINATE) ||
         (p->cutoff > 0 && (!(p->cutoff >= pair->r_min) || p->cutoff_law == VF_CUTOFF_SPLIT)))
         return vf_fail(ctx, VF_ERR_ARGUMENT,

@@ -49,6 +49,10 @@ class Molecule:
     def __len__(self) -> int:
         return len(self.positions)
 
+    def __repr__(self) -> str:
+        known = [field.name for field in dataclasses.fields(self) if getattr(self, field.name) is not None]
+        return f"<voxfield.Molecule of {len(self)} atom{'' if len(self) == 1 else 's'}: {', '.join(known)}>"
+
     @classmethod
     def of(cls, atoms: Any, charges: Any = None, radii: Any = None) -> "Molecule":
         """A Molecule of another one, of an MDAnalysis AtomGroup, or of positions and charges."""
@@ -116,6 +120,15 @@ class CionizeResult(NamedTuple):
     arrays: dict[str, Any]
     report: dict[str, Any]
     warnings: list[str]
+
+    def __repr__(self) -> str:
+        shapes = (f"{name} {getattr(value, 'shape', '')}".rstrip() for name, value in self.arrays.items())
+        return f"<voxfield.CionizeResult: {', '.join(shapes)}{_warned(self.warnings)}>"
+
+
+def _warned(messages: list[str]) -> str:
+    """The end of a result's representation."""
+    return f"; {len(messages)} warning{'' if len(messages) == 1 else 's'}" if messages else ""
 
 
 def cionize(molecule: Any, points: Any = None, *, charges: Any = None, radii: Any = None, progress: Progress | None = None,
@@ -220,6 +233,10 @@ class Ions(NamedTuple):
     report: dict[str, Any]
     warnings: list[str]
 
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{self.names.count(name)} {name}" for name in dict.fromkeys(self.names))
+        return f"<voxfield.Ions: {kinds or 'none'}{_warned(self.warnings)}>"
+
 
 def place_ions(molecule: Any, place: Any = None, *, neutralize: Any = None, concentration: float | None = None, salt: Any = None,
                charges: Any = None, progress: Progress | None = None, log: Log | None = None, **options: Any) -> Ions:
@@ -261,6 +278,9 @@ class Solvent(NamedTuple):
     atom_coulomb: Any
     report: dict[str, Any]
     warnings: list[str]
+
+    def __repr__(self) -> str:
+        return f"<voxfield.Solvent: {self.map!r}, energy {self.energy:.6g} kJ/mol, coulomb {self.coulomb:.6g} kJ/mol{_warned(self.warnings)}>"
 
 
 def solvent(molecule: Any, *, charges: Any = None, radii: Any = None, ionic_strength: float = 0.15, solute_dielectric: float = 2.0,

@@ -162,6 +162,21 @@ def test_solvent():
     refuses(ValueError, "radii must have the shape", voxfield.solvent, [[0.0, 0, 0]], charges=[1.0], radii=[1.0, 2.0])
 
 
+def test_results_are_printed_in_a_line():
+    """A notebook shows what a cell ends with: not all atoms of a protein."""
+    protein = voxfield.read_molecule(PROTEIN)
+    shown = repr(protein)
+    assert shown == "<voxfield.Molecule of 3129 atoms: positions, charges, radii, names, residues, chains, elements, residue_numbers>", shown
+    assert repr(voxfield.Molecule([[0.0, 0, 0]], [1.0])) == "<voxfield.Molecule of 1 atom: positions, charges>"
+    ions = voxfield.place_ions(protein, ["SOD:2", "CLA:1"], spacing=2)
+    assert repr(ions) == "<voxfield.Ions: 2 SOD, 1 CLA>", ions
+    made = voxfield.cionize(protein, spacing=4)
+    assert repr(made).startswith("<voxfield.CionizeResult: ") and f"map {made.arrays['map'].shape}" in repr(made), made
+    born = voxfield.solvent([[0.0, 0, 0]], charges=[1.0], radii=[2.0], spacing=0.5, border=4)
+    assert repr(born).startswith("<voxfield.Solvent: <voxfield.Map (") and f"energy {born.energy:.6g} kJ/mol" in repr(born), born
+    assert max(len(repr(one)) for one in (protein, ions, made, born)) < 400
+
+
 def test_atom_groups():
     try:
         import MDAnalysis

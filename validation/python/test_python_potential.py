@@ -108,6 +108,9 @@ def test_refusals():
     refuses(ValueError, "unit", make, atoms, charges, GRID, unit="mV")
     refuses(ValueError, "dielectric", make, atoms, charges, GRID, dielectric=0)
     refuses(ValueError, "boundary", make, atoms, charges, GRID, boundary="open")
+    for call in (make, lambda *a, **named: voxfield.field_at(atoms, *a[:2], **named)):
+        refuses(ValueError, "r_min, 0, is not between 1e-06 and 1e+06", call, atoms, charges, GRID, r_min=0)
+        refuses(ValueError, "sigma, -1, is not", call, atoms, charges, GRID, sigma=-1)
     refuses(TypeError, "float32 or float64", make, atoms, charges, GRID, dtype=int)
     refuses(ValueError, "shape must be", make, atoms, charges, GRID._replace(shape=(3, 0, 3)))
     refuses(ValueError, "grid", make, atoms, charges, GRID._replace(spacing=(1, float("nan"), 1)))
