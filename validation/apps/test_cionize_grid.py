@@ -9,6 +9,7 @@ is the smallest that covers the molecule and its border. With one of them, it is
 """
 import json
 import math
+import re
 import struct
 
 import program
@@ -161,6 +162,11 @@ def test_absurd_grids(_):
         refuse(2, ["along x", "1e+06"], "dipole.pqr", "--counts", "1000000,1,1", "--spacing", "10000", *dry)
         memory = 7 if program.DEVICE == "cuda" else 5
         refuse(memory, ["one layer", "memory", "--spacing"], "dipole.pqr", "--counts", "1000000,1000000,2", "-o", "a.mrc", *dry)
+        # A mesh of 28 TiB: the message has what it takes, and not that nothing may be used.
+        write_atoms("far.pqr", [(0.0, 0.0, 0.0, 1.0), (80.0, 80.0, 80.0, -1.0)])
+        done = refuse(5, ["one layer", "GiB of host memory, and --method fast another", "TiB, but only"], "far.pqr", "--spacing", "0.001",
+                      "--method", "fast", "--device", "cpu", "-o", "a.mrc", *dry)
+        assert float(re.search(r"but only ([0-9.]+) [KMGT]iB may be used", done.err)[1]) > 0, done.err
         # 2^31 points: one more than readers of these formats can count.
         for kind in ("dx", "dx.gz", "cube"):
             refuse(8, ["2147483648 points", "32 bits", ".h5"], "dipole.pqr",

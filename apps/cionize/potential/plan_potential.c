@@ -309,14 +309,15 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work 
     return VF_OK;
 }
 
-/* The memory for slabs on the host and on each GPU. Some is left for other programs and for the method's own needs. */
+/* The memory for slabs on the host and on each GPU. Some is left for other programs and for the method's own needs; below 0 if these
+ * alone are more than there is. */
 static vf_status memory_for_slabs(vf_context *ctx, const vf_potential_estimate *e, potential_plan *plan,
                                   double *host_most, double *device_most)
 {
     uint64_t host_free = 0, total = 0;
     const int devices = vf_context_device_count(ctx);
     vf_host_memory(&host_free, &total);
-    *host_most = fmax(0.5 * (double)host_free - (double)e->host_bytes * devices, 0);
+    *host_most = 0.5 * (double)host_free - (double)e->host_bytes * devices;
     *device_most = INFINITY;
     for (int d = 0; d < devices; d++) {
         uint64_t free_there = 0;
@@ -329,7 +330,7 @@ static vf_status memory_for_slabs(vf_context *ctx, const vf_potential_estimate *
         if (status != VF_OK)
             return status;
         if (!vf_device_failure(device))
-            *device_most = fmin(*device_most, fmax(0.8 * (double)free_there - (double)e->device_bytes, 0));
+            *device_most = fmin(*device_most, 0.8 * (double)free_there - (double)e->device_bytes);
     }
     return VF_OK;
 }
@@ -359,6 +360,21 @@ static thickness choose_thickness(const vf_context *ctx, const potential_plan *p
     return t;
 }
 
+/* `what` of the grid, and the method with its `own` bytes, do not fit: `most` bytes are left for the former, or less than none. */
+static vf_status too_large(vf_context *ctx, const potential_plan *plan, bool on_device, const char *what, double own,
+                           double most)
+{
+    const double layers = on_device ? (double)plan->device_bytes : (double)plan->host_bytes;
+    char need[32], usable[32], with[64];
+    vf_format_bytes(own, need, sizeof need);
+    snprintf(with, sizeof with, ", and --method %s another %s", plan->method->name, need);
+    return vf_fail(ctx, on_device ? VF_ERR_DEVICE_MEMORY : VF_ERR_MEMORY,
+                   "not enough memory: %s of this grid needs %s of %s memory%s, but only %s may be used; use a larger "
+                   "--spacing or a smaller grid",
+                   what, vf_format_bytes(layers, need, sizeof need), on_device ? "GPU" : "host",
+                   own > 0.01 * layers ? with : "", vf_format_bytes(most + own, usable, sizeof usable));
+}
+
 static vf_status plan_slabs(vf_context *ctx, const vf_potential_estimate *e, potential_plan *plan)
 {
     const vf_grid *grid = &plan->problem.grid;
@@ -383,16 +399,10 @@ static vf_status plan_slabs(vf_context *ctx, const vf_potential_estimate *e, pot
     plan->host_bytes = (uint64_t)(fmax(layers, needed) * layer_bytes * host_buffers);
     plan->device_bytes = host ? 0 : (uint64_t)(fmax(layers, needed) * layer_bytes * device_buffers);
     if (!(layers >= needed)) {
-        char need[32], usable[32];
         const bool on_device = needed * layer_bytes * device_buffers > device_most;
-        return vf_fail(
-            ctx, on_device ? VF_ERR_DEVICE_MEMORY : VF_ERR_MEMORY,
-            "not enough memory: %s of this grid needs %s of %s memory, and only %s may be used; use a larger --spacing "
-            "or a "
-            "smaller grid",
-            needs_all ? "the whole" : "one layer",
-            vf_format_bytes(on_device ? (double)plan->device_bytes : (double)plan->host_bytes, need, sizeof need),
-            on_device ? "GPU" : "host", vf_format_bytes(on_device ? device_most : host_most, usable, sizeof usable));
+        return too_large(ctx, plan, on_device, needs_all ? "the whole" : "one layer",
+                         on_device ? (double)e->device_bytes : (double)e->host_bytes * devices,
+                         on_device ? device_most : host_most);
     }
     const bool odd = fmod(layers, t.multiple) > 0; /* not a multiple: all slabs have the same thickness */
     plan->cut = (slab_cut){.layers = grid->counts[axis],
