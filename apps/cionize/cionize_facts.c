@@ -339,6 +339,7 @@ static void say_end(facts *f, const cionize_state *r, double seconds)
         fact_only_say(f, LINE_DONE, ", %.3g G evaluations/s", 1e-9 * r->evaluations / seconds);
     say_error(f, &r->info.error);
     fact_line(f, LINE_PICTURE, "picture", NULL, r->settings.picture ? r->settings.picture : "");
+    fact_line(f, LINE_PAGE, "page", NULL, r->page.sums ? r->settings.page : "");
 }
 
 static void list_run(facts *f, const cionize_state *r, cionize_moment moment, double seconds)
@@ -379,10 +380,9 @@ static void list_run(facts *f, const cionize_state *r, cionize_moment moment, do
 vf_status cionize_tell(const cionize_state *r, cionize_moment moment, double seconds, vf_report *report)
 {
     static const int first[] = {LINE_MOLECULE,    LINE_SELECTED, LINE_IONS,         LINE_DONE,   LINE_VALUES,
-                                LINE_FIELD_FILES, LINE_ENERGY,   LINE_SOLVENT_MAPS, LINE_PLACED, LINE_BEHIND};
-    static const int last[] = {
-        LINE_MOLECULE,    LINE_FORECAST, LINE_ION_FILES_PLANNED, LINE_RADIAL,        LINE_VALUES,
-        LINE_FIELD_FILES, LINE_ENERGY,   LINE_SOLVENT_MAPS,      LINE_MAP_WITH_IONS, LINE_BEHIND};
+                                LINE_FIELD_FILES, LINE_ENERGY,   LINE_SOLVENT_MAPS, LINE_PLACED, LINE_PAGE};
+    static const int last[] = {LINE_MOLECULE,    LINE_FORECAST, LINE_ION_FILES_PLANNED, LINE_RADIAL,        LINE_VALUES,
+                               LINE_FIELD_FILES, LINE_ENERGY,   LINE_SOLVENT_MAPS,      LINE_MAP_WITH_IONS, LINE_PAGE};
     const program *p = r->settings.program;
     facts f = {0};
     list_input(&f, r);

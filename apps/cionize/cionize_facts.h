@@ -50,7 +50,7 @@ enum {
     LINE_TOTAL,
     LINE_ION_FILES,
     LINE_MAP_WITH_IONS,
-    LINE_BEHIND
+    LINE_PAGE
 };
 
 /* When the run tells something: of the molecule, the plan, the ions to place, the map that was made, values at points, the

@@ -273,9 +273,13 @@ void surface_facts(facts *f, const cionize_state *r)
         fact_text(f, "picture", of->picture);
     if (of->scene)
         fact_text(f, "scene", of->scene);
-    const char *const paths[5] = {of->mesh, of->picture, s->scene[SCENE_PYMOL], s->scene[SCENE_CHIMERAX],
-                                  s->scene[SCENE_VMD]};
-    for (int n = 0; s->mesh.value && n < 5; n++)
+    const char *const paths[] = {of->mesh,
+                                 of->picture,
+                                 s->scene[SCENE_PYMOL],
+                                 s->scene[SCENE_CHIMERAX],
+                                 s->scene[SCENE_VMD],
+                                 s->scene[SCENE_MOLECULE]};
+    for (size_t n = 0; s->mesh.value && n < sizeof paths / sizeof *paths; n++)
         if (paths[n])
             fact_say(f, LINE_SURFACE, "\n           %s", paths[n]);
     fact_end(f);

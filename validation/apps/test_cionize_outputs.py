@@ -166,6 +166,23 @@ def test_report(_):
     assert report["evaluations_per_second"] > 0 and report["estimated_seconds"] > 0
 
 
+def test_every_file_is_named(_):
+    """The terminal has the name of each file that a run writes, but for the report's."""
+    sample("dipole.pqr")
+    surface = ["--surface-mesh", "s.glb", "--surface-picture", "s.png", "--scene", "s"]
+    ions = ["--place", "SOD:1", "-o", "i.pdb", "--ions", "i.xyz", "--mask", "mask.mrc", "--map", "m.dx"]
+    for options in ([*surface, "--page", "p.html", "--picture", "m.png", "--profile", "z:z.csv", "--radial", "r.csv", "-o", "m.dx"],
+                    [*ions, "--page", "p.html"], [*ions, "--map-with-ions"],
+                    ["--points", "atoms", "--points-out", "v.h5", "--field-map", "f.mrc"],
+                    ["--solvent", "--energies", "e.csv", "--solvent-map", "distance:d.mrc", "-o", "m.mrc"]):
+        before = set(listing())
+        done = make("dipole.pqr", "--spacing", "1", "--border", "8", *options)
+        made = set(listing()) - before
+        assert made and all(name in re.split(r"[\s:,]+", done.out) for name in made), (options, made, done.out)
+        for name in made:
+            os.remove(name)
+
+
 def check_figures(said, values, terminal):
     """The figures in the report and on the terminal (six digits) are those of the values of a file."""
     mean = math.fsum(values) / len(values)
