@@ -156,6 +156,39 @@ def test_slices_counted_in_step_2():
         assert "counts slices" not in scan(3, 24, places)
 
 
+def test_partitions_counted_as_slices():
+    """GE's converter counts partitions in idx.slice, each with the place of a slice, states the thickness of one as the field of view
+    and calls the scan 3D. Voxel z lies where the file says that slice z does. Without that word, the energy is evidence, but a
+    warning is all; it is none for slices, of a scan that is called 2D or nothing."""
+    nz, gap = 12, 4
+    volume = np.array([(0.3 + np.sin(np.pi * (z + .5) / nz)) * (OTHER if z % 3 else TRUTH) for z in range(nz)])
+    k = transform(volume * MAPS[:, None], axes=(-3, -2, -1))
+    k = k + 3 * SIGMA * complex_noise(RANDOM, k.shape)  # a voxel has nz^-0.5 of the noise of a slice with SIGMA, times 3
+
+    def scan(kind, planes, sign=1, header_nz=nz, places=True):
+        middle = f"<slice><minimum>0</minimum><maximum>{nz - 1}</maximum><center>{nz // 2}</center></slice></encodingLimits>"
+        xml = header(encoding((N, N, header_nz), (240, 240, gap), centers=(N // 2, 0)).replace("</encodingLimits>", middle))
+        word = f"<userParameterString><name>mrAcquisitionType</name><value>{kind}</value></userParameterString>" if kind else ""
+        write("s.h5", xml.replace("</ismrmrdHeader>", f"<userParameters>{word}</userParameters></ismrmrdHeader>"),
+              [a for z in range(nz) for a in lines(planes[:, z], slice=z, position=(0, 0, sign * gap * z if places else 0))])
+        return run()
+
+    for sign, places in ((1, True), (-1, True), (1, False)):
+        said = scan("3D", k, sign, places=places)
+        made = abs(image("i.h5"))[0]
+        assert np.linalg.norm(made - volume) / np.linalg.norm(volume) < CLOSE
+        assert "counts the 12 partitions of a volume" in said and "warning" not in said, said
+        for z in (0, nz - 1) if places else ():
+            assert np.allclose(affine("i.h5")[0] @ (N // 2, N // 2, z, 1), (0, 0, sign * gap * z), atol=1e-4), affine("i.h5")
+    assert "seem to be partitions of a volume" in scan("", k)
+    assert "if they count partitions, the image is wrong" in scan("3D", k, header_nz=5)
+    planes = np.array([samples(picture) for picture in volume]).swapaxes(0, 1)
+    for kind in ("2D", ""):
+        said = scan(kind, planes)
+        assert "partitions" not in said and "warning" not in said, said
+        assert np.linalg.norm(abs(image("i.h5"))[0] - volume) / np.linalg.norm(volume) < CLOSE
+
+
 def test_slices_without_counters():
     """Slices that their positions alone tell apart, in any order, with a counter of images in the place of theirs, with other
     counters, and with calibration lines. A position that follows a patient makes no slices."""

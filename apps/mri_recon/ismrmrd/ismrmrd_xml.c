@@ -66,6 +66,10 @@ static const element header_elements[] = {
      offsetof(ismrmrd_protocol, noise_bandwidth)},
     {"/sequenceParameters/diffusionDimension", WORD, offsetof(ismrmrd_protocol, diffusion)},
 };
+/* Names of the header's user parameters. */
+static const element user_parameters[] = {
+    {"mrAcquisitionType", WORD, offsetof(ismrmrd_protocol, acquisition_type)},
+};
 /* Names of the values in trajectoryDescription's userParameterLong and userParameterDouble. */
 static const element epi_parameters[] = {
     {"rampUpTime", NUMBER, AT(epi.ramp_up)},     {"flatTopTime", NUMBER, AT(epi.flat_top)},
@@ -75,7 +79,8 @@ static const element epi_parameters[] = {
 enum {
     ENCODING_ELEMENTS = sizeof encoding_elements / sizeof *encoding_elements,
     HEADER_ELEMENTS = sizeof header_elements / sizeof *header_elements,
-    EPI_PARAMETERS = sizeof epi_parameters / sizeof *epi_parameters
+    EPI_PARAMETERS = sizeof epi_parameters / sizeof *epi_parameters,
+    USER_PARAMETERS = sizeof user_parameters / sizeof *user_parameters
 };
 
 typedef struct parser {
@@ -153,18 +158,18 @@ static void store(const parser *p, const element *e, void *whole)
     }
 }
 
-/* A user parameter of trajectoryDescription: its name, then its value. */
-static void user_parameter(parser *p, const char *path, ismrmrd_encoding *encoding)
+/* A user parameter of `parent`: its name, then its value. */
+static void user_parameter(parser *p, const char *path, const char *parent, const element *elements, int count,
+                           void *to)
 {
-    static const char description[] = "/trajectoryDescription/userParameter";
     const char *last = strrchr(path, '/');
-    if (strncasecmp(path, description, sizeof description - 1) != 0)
+    if (strncasecmp(path, parent, strlen(parent)) != 0)
         return;
     if (strcasecmp(last, "/name") == 0)
         snprintf(p->name, sizeof p->name, "%s", p->text);
-    for (int i = 0; strcasecmp(last, "/value") == 0 && i < EPI_PARAMETERS; i++)
-        if (strcasecmp(p->name, epi_parameters[i].path) == 0)
-            store(p, &epi_parameters[i], encoding);
+    for (int i = 0; strcasecmp(last, "/value") == 0 && i < count; i++)
+        if (strcasecmp(p->name, elements[i].path) == 0)
+            store(p, &elements[i], to);
 }
 
 static void XMLCALL on_end(void *user, const XML_Char *name)
@@ -181,11 +186,13 @@ static void XMLCALL on_end(void *user, const XML_Char *name)
         for (int i = 0; i < ENCODING_ELEMENTS; i++)
             if (strcasecmp(p->path + encoding, encoding_elements[i].path) == 0)
                 store(p, &encoding_elements[i], to);
-        user_parameter(p, p->path + encoding, to);
+        user_parameter(p, p->path + encoding, "/trajectoryDescription/userParameter", epi_parameters, EPI_PARAMETERS,
+                       to);
     } else if (strncasecmp(p->path, ROOT "/", root + 1) == 0) {
         for (int i = 0; i < HEADER_ELEMENTS; i++)
             if (strcasecmp(p->path + root, header_elements[i].path) == 0)
                 store(p, &header_elements[i], p->out);
+        user_parameter(p, p->path + root, "/userParameters/userParameter", user_parameters, USER_PARAMETERS, p->out);
     }
     p->path[p->length[--p->depth]] = 0;
     p->used = 0;

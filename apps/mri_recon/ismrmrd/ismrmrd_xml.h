@@ -44,6 +44,8 @@ typedef struct ismrmrd_protocol {
     char vendor[ISMRMRD_WORD]; /* systemVendor, in the form of `trajectory` */
     char diffusion
         [ISMRMRD_WORD]; /* diffusionDimension: the counter of directions and b-values, in the form of `trajectory` */
+    char acquisition_type
+        [ISMRMRD_WORD];     /* 2d or 3d: the user parameter mrAcquisitionType, which GE's converter writes */
     double noise_bandwidth; /* relativeReceiverNoiseBandwidth; 1 if the file does not state it */
 } ismrmrd_protocol;
 

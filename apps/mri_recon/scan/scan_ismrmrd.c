@@ -83,6 +83,7 @@ vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const 
         status = ismrmrd_check_centre(&r);
     VF_TRY(status, ismrmrd_leave_out_empty(&r));
     VF_TRY(status, ismrmrd_check_repeats(&r));
+    VF_TRY(status, ismrmrd_warn_of_partitions(&r));
     VF_TRY(status, ismrmrd_confirm_ramps(&r));
     VF_TRY(status, ismrmrd_correct_epi(&r));
     out->stored_trajectory = r.dims > 0;

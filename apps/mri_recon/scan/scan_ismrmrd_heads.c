@@ -419,8 +419,10 @@ vf_status ismrmrd_read_heads(ismrmrd_reader *r)
     VF_TRY(status, choose_encoding(r));
     VF_TRY(status, ismrmrd_each_head(r->ctx, r->source, take, &t));
     VF_TRY(status, check_what_is_left(r, &t));
-    if (status == VF_OK)
+    if (status == VF_OK) {
         count_slices_by_step(&t);
+        ismrmrd_count_partitions(r);
+    }
     free(t.step);
     if (status == VF_OK)
         status = refuse_multiband(r); /* after --info knows what there is */

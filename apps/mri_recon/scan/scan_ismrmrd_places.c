@@ -274,3 +274,131 @@ vf_status ismrmrd_separate_places(ismrmrd_reader *r)
     free(order);
     return status;
 }
+
+/* ---- partitions that are counted as slices ----
+ *
+ * GE's converter counts the partitions of a 3D scan in idx.slice, each with the place of a slice. If the header calls the scan
+ * 3D, they are counted in step 2, and make a volume. Otherwise they cannot be told from slices by their headers, but their
+ * energy gives them away: nearly all of it is in the middle one. */
+
+/* The header's voxels along z, if idx.slice can count partitions, because most of them have a number and no other has. Else 0. */
+static int64_t partitions_by_header(const ismrmrd_reader *r)
+{
+    const int64_t nz = r->e->encoded.matrix[2];
+    int most = 0;
+    for (int i = 0; i <= UINT16_MAX; i++)
+        most = r->slice[i].seen ? i : most;
+    return most < nz && 2 * r->slice_count > nz ? nz : 0;
+}
+
+/* mm from partition to partition along the normal; 0 if they do not lie at even distances. */
+static double distance_of_partitions(const ismrmrd_reader *r)
+{
+    const scan_slice *first = NULL;
+    double step = 0;
+    int from = 0;
+    for (int i = 0; i <= UINT16_MAX; i++) {
+        const scan_slice *own = &r->slice[i];
+        double along = 0;
+        if (!own->seen)
+            continue;
+        for (int a = 0; first && a < 3; a++)
+            along += (double)(own->position[a] - first->position[a]) * (double)own->direction[2][a];
+        if (first && step == 0)
+            step = along / (i - from);
+        if (first && !(fabs(along - step * (i - from)) <= 0.01 * fabs(step) + 1e-3))
+            return 0;
+        from = first ? from : i;
+        first = first ? first : own;
+    }
+    return fabs(step) > 1e-3 ? step : 0;
+}
+
+void ismrmrd_count_partitions(ismrmrd_reader *r)
+{
+    const int64_t nz = partitions_by_header(r);
+    if (strcmp(r->protocol->acquisition_type, "3d") != 0 || r->slice_count < 2 || r->e->encoded.matrix[2] < 2 ||
+        r->facts.least[1] != r->facts.most[1])
+        return;
+    if (nz == 0 || r->dims > 2 || r->oblique) {
+        vf_warn(
+            r->ctx,
+            "%s: the header's mrAcquisitionType is 3D, but kspace_encode_step_2 never varies, and the %d numbers in "
+            "idx.slice are not those of its %" PRId64 " partitions: if they count partitions, the image is wrong",
+            r->source->path, r->slice_count, r->e->encoded.matrix[2]);
+        return;
+    }
+    const double step = distance_of_partitions(r);
+    int first = 0;
+    while (!r->slice[first].seen)
+        first++;
+    /* Voxel nz / 2 lies at the centre of the field of view. */
+    scan_slice whole = r->slice[first];
+    for (int a = 0; a < 3; a++)
+        whole.position[a] += (float)(step * (double)(nz / 2 - first)) * whole.direction[2][a];
+    for (int a = 0; a < 3 && step < 0; a++) /* z points from the first partition to the last */
+        whole.direction[2][a] = -whole.direction[2][a];
+    whole.step_2 = (uint16_t)first;
+    whole.partitions = true;
+    r->facts.least[1] = first;
+    for (int i = 0; i <= UINT16_MAX; i++)
+        r->facts.most[1] = r->slice[i].seen ? i : r->facts.most[1];
+    for (int64_t i = 0; i < r->source->acquisitions; i++) {
+        r->line[i].step_2 = r->line[i].slice;
+        r->line[i].slice = 0;
+    }
+    memset(r->slice, 0, (UINT16_MAX + 1) * sizeof *r->slice);
+    r->slice[0] = whole;
+    r->first.idx.kspace_encode_step_2 = r->first.idx.slice;
+    r->first.idx.slice = 0;
+    r->moved = 0;
+    r->partitions = r->slice_count;
+    r->partition_step = fabs(step);
+    r->slice_count = 1;
+    vf_note(r->ctx,
+            "%s: the header's mrAcquisitionType is 3D, and kspace_encode_step_2 never varies: idx.slice counts the %d "
+            "partitions of a volume",
+            r->source->path, r->partitions);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The energy of one slice over what half of the slices exceed, if it lies in the middle; else 0. */
+static double prominence(const double *energy, double *sorted, int n)
+{
+    int most = 0;
+    for (int i = 0; i < n; i++) {
+        sorted[i] = energy[i];
+        most = energy[i] > energy[most] ? i : most;
+    }
+    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    return abs(most - n / 2) <= n / 8 && sorted[n / 2] > 0 ? energy[most] / sorted[n / 2] : 0;
+}
+
+vf_status ismrmrd_warn_of_partitions(const ismrmrd_reader *r)
+{
+    enum { FEW = 8 };
+    const double clear = 50; /* the slices of an object have similar energies */
+    const int n = r->out->slices;
+    double *energy = NULL;
+    if (!r->plane || n < FEW || r->slice_count != n || r->e->encoded.matrix[2] != n)
+        return VF_OK;
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "slices", 2 * n, energy);
+    for (int64_t i = 0; status == VF_OK && i < r->source->acquisitions; i++) {
+        const scan_line *line = &r->line[i];
+        if (line->frame >= 0 && line->frame < r->out->frames)
+            energy[r->slice[line->slice].rank] += line->energy;
+    }
+    const double times = status == VF_OK ? prominence(energy, energy + n, n) : 0;
+    if (times > clear)
+        vf_warn(r->ctx,
+                "%s: one slice in the middle has %.0f times the energy of half of the slices: they seem to be "
+                "partitions of a volume, which must be counted in kspace_encode_step_2, not in idx.slice",
+                r->source->path, times);
+    free(energy);
+    return status;
+}

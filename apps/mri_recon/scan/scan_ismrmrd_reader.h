@@ -95,13 +95,15 @@ typedef struct ismrmrd_reader {
     const ismrmrd_encoding *e; /* the encoding that is reconstructed: number `encoding` of the protocol */
     int encoding;
     mri_scan *out;
-    scan_line *line;   /* [acquisitions] */
-    scan_slice *slice; /* [65536] */
-    int slice_count;   /* slices seen */
-    bool slabs;        /* 3D: each slice number is a volume of its own */
-    bool plane;        /* the header or step_2 has several places along z, but nothing was encoded along it */
-    bool conjugate;    /* the samples are conjugated, so that their Fourier transform has the sign of scans.md */
-    bool as_stored;    /* center_sample of reversed readouts counts samples as stored */
+    scan_line *line;       /* [acquisitions] */
+    scan_slice *slice;     /* [65536] */
+    int slice_count;       /* slices seen */
+    bool slabs;            /* 3D: each slice number is a volume of its own */
+    int partitions;        /* counted in idx.slice, of a volume; 0: none are */
+    double partition_step; /* mm from one to the next, by their positions; 0: not known */
+    bool plane;            /* the header or step_2 has several places along z, but nothing was encoded along it */
+    bool conjugate;        /* the samples are conjugated, so that their Fourier transform has the sign of scans.md */
+    bool as_stored;        /* center_sample of reversed readouts counts samples as stored */
     int64_t image_lines, noise_lines, calibration_lines;
     int64_t centers_assumed;          /* readouts without a center_sample */
     scan_order *order;                /* [image_lines + calibration_lines] by frame, then as in the file */
@@ -158,6 +160,11 @@ scan_line ismrmrd_line_of(const ismrmrd_acquisition_header *head);
 /* scan_ismrmrd_places.c: where acquisitions that their counters put into one slice lie at several places, or in several
  * orientations, with the same lines each, makes these slices. */
 VF_MUST_CHECK vf_status ismrmrd_separate_places(ismrmrd_reader *r);
+
+/* scan_ismrmrd_places.c: where the header calls the scan 3D, makes idx.slice, which counts partitions then, step 2. */
+void ismrmrd_count_partitions(ismrmrd_reader *r);
+/* Warns if slices seem to be partitions by their energy. After the samples are read. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ismrmrd_warn_of_partitions(const ismrmrd_reader *r);
 
 /* scan_ismrmrd_repeats.c: the value of the counter that diffusionDimension names, where images do not have it anyway. */
 uint16_t ismrmrd_direction_of(const ismrmrd_protocol *protocol, const ismrmrd_acquisition_header *head);

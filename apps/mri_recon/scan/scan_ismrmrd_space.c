@@ -52,6 +52,8 @@ static void encoded_fov(ismrmrd_reader *r)
             vf_warn(r->ctx, "%s: xml: no field of view along %c in encodedSpace; assuming %g mm", r->source->path,
                     "xyz"[a], r -> out -> fov[a]);
     }
+    if (r->partition_step > 0) /* the header has the thickness of one of them */
+        r->out->fov[2] = r->partition_step * (double)r->out->matrix[2];
 }
 
 /* Warns if the image cannot have the matrix or the field of view of reconSpace. The third axis of slices is not
@@ -63,7 +65,7 @@ static void check_crop(const ismrmrd_reader *r)
     const int64_t *n = s->matrix, *kept = s->crop, *wanted = image->matrix;
     bool other = false, larger = false, wider = false, smaller = false;
     for (int a = 0; a < 3; a++) {
-        if (a == 2 && n[a] == 1)
+        if (a == 2 && (n[a] == 1 || r->partitions > 0))
             continue;
         smaller = smaller || (wanted[a] > 0 && wanted[a] < kept[a]);
         other = other || (wanted[a] > 0 && wanted[a] != kept[a]);
@@ -107,7 +109,7 @@ static void image_crop(ismrmrd_reader *r)
     if (missing)
         vf_warn(r->ctx, "%s: xml: no reconSpace; the image is the whole encoded space", r->source->path);
     for (int a = 0; a < 3; a++) {
-        double part = image->fov[a] > 0 ? image->fov[a] / s->fov[a] : 1;
+        double part = image->fov[a] > 0 && !(a == 2 && r->partitions > 0) ? image->fov[a] / s->fov[a] : 1;
         int64_t n = part < 1 ? (int64_t)floor(part * (double)s->matrix[a] + 0.5) : s->matrix[a];
         s->crop[a] = n < 1 ? 1 : n;
     }
@@ -483,6 +485,6 @@ vf_status ismrmrd_order_slices(ismrmrd_reader *r)
     ismrmrd_warn_of_directions(r);
     warn_of_movement(r);
     r->center[0] = step_center(r, &r->e->step_1, 1);
-    r->center[1] = r->plane ? r->facts.least[1] : step_center(r, &r->e->step_2, 2);
+    r->center[1] = r->plane ? r->facts.least[1] : step_center(r, r->partitions > 0 ? &r->e->slice : &r->e->step_2, 2);
     return status;
 }
