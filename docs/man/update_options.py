@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes the options of a program into its manual page, from the program's own table (PROGRAM --help=man).
 
-usage: update_options.py PROGRAM PAGE [--check]     --check: change nothing; exit status 1 if the page is out of date
+usage: update_options.py PROGRAM PAGE [--check]
+
+--check: change nothing; exit status 1 if the page is out of date, or if its SYNOPSIS has other calls than the usage in --help
 """
 import pathlib
 import re
@@ -10,6 +12,17 @@ import sys
 
 BEGIN = '.\\" Options of the program; docs/man/update_options.py writes them.\n'
 END = '.\\" End of the options.\n'
+
+
+def check_synopsis(program, page, text):
+    """The options that calls have in --help and in the page, call by call."""
+    said = subprocess.run([program, "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    usage = said[said.index("usage: "):].split("\n\n", 1)[0].splitlines()
+    synopsis = re.search(r"^\.Sh SYNOPSIS\n(.*?)^\.Sh ", text, re.DOTALL | re.MULTILINE)[1].split(".Nm\n")[1:]
+    calls = [re.findall(r" (-[-a-z]*)", line) for line in usage]
+    stated = [["-" + option for option in re.findall(r"^\.Fl ?([-a-z]*)", call, re.MULTILINE)] for call in synopsis]
+    if calls != stated:
+        sys.exit(f"{page}: SYNOPSIS has calls with the options {stated}, but --help has {calls}")
 
 
 def main():
@@ -23,6 +36,7 @@ def main():
     if places != 1:
         sys.exit(f"{page}: expected one place for the options, between the lines\n{BEGIN}{END}")
     if sys.argv[3:]:
+        check_synopsis(program, page, old)
         if new != old:
             sys.exit(f"{page}: its options differ from those of the program; run\n  {sys.argv[0]} {program} {page}")
     elif new != old:
