@@ -338,6 +338,56 @@ static void warn_of_ghosts(const epi_correction *c)
     c->r->out->ghosts = n > 0;
 }
 
+/* ---- reversed readouts that are neither flagged nor in forward order ---- */
+
+/* Puts flipped lines and navigators back into the order of the file, as reversed ones; or the other way. */
+static void turn_flipped(ismrmrd_reader *r, bool flipped)
+{
+    r->as_stored = !flipped;
+    for (int64_t i = 0; i < r->source->acquisitions; i++) {
+        scan_line *line = &r->line[i];
+        const bool navigator = line->frame == LINE_NAVIGATOR;
+        if (!line->reversed || line->frame == LINE_LEFT_OUT || line->frame == LINE_NOISE)
+            continue;
+        const int64_t kept = line_kept(line), stride = navigator ? kept : r->frame_samples[line->frame];
+        float complex *own = (navigator ? r->epi.samples_of : r->out->frame[line->frame].data) + line->at;
+        for (int c = 0; c < r->out->coils; c++)
+            ismrmrd_reverse(own + c * stride, kept);
+        const uint16_t pre = line->pre;
+        line->pre = line->post;
+        line->post = pre;
+        line->flipped = flipped;
+    }
+}
+
+/* Where no readout is flagged as reversed, a converter has put reversed ones into forward order, or has forgotten the flag. The
+ * images of either half of the lines are alike only if their readouts are understood. */
+static vf_status check_order(ismrmrd_reader *r)
+{
+    const double clear = 1.1;
+    double likeness[2] = {0, 0};
+    vf_status status = ismrmrd_likeness(r, &likeness[0]);
+    if (status != VF_OK)
+        return status;
+    turn_flipped(r, false);
+    status = ismrmrd_likeness(r, &likeness[1]);
+    scan_tell(
+        r->out,
+        "EPI: images of every second line and of the others are alike to %.3f as the readouts are flagged, and to %.3f "
+        "if every second one is reversed",
+        likeness[0], likeness[1]);
+    if (status == VF_OK && likeness[1] > clear * likeness[0])
+        vf_warn(
+            r->ctx,
+            "%s: EPI: no readout is flagged as reversed (ACQ_IS_REVERSE), but the samples show that every second one "
+            "is; the second, fourth and so on of each shot are taken so; if it is the others, the image is mirrored "
+            "along x",
+            r->source->path);
+    else
+        turn_flipped(r, true);
+    return status;
+}
+
 /* ---- the whole ---- */
 
 vf_status ismrmrd_correct_epi(ismrmrd_reader *r)
@@ -348,6 +398,8 @@ vf_status ismrmrd_correct_epi(ismrmrd_reader *r)
         return VF_OK;
     vf_status status = SCAN_NEW(r->ctx, r->source->path, "lines", lines, c.phase);
     VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "lines", lines, c.has));
+    if (status == VF_OK && r->epi.flipped)
+        status = check_order(r);
     if (status == VF_OK && r->epi.navigators > 0)
         status = by_navigators(&c);
     if (status == VF_OK && c.sum.lines == 0)

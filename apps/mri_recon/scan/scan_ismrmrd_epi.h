@@ -61,6 +61,10 @@ typedef struct epi_opinion {
     bool needed; /* without a correction, some have more ghosts */
 } epi_opinion;
 
+/* How alike images of the forward and of the reversed lines alone are, whatever the phase between them: of the first images, at
+ * most 1. */
+VF_MUST_CHECK vf_status ismrmrd_likeness(const ismrmrd_reader *r, double *out);
+
 /* Asks the first image of each slice, contrast, phase and set. `phase`, `has`: [frames]. */
 VF_MUST_CHECK vf_status ismrmrd_ask_images(ismrmrd_reader *r, const epi_phase *phase, const bool *has,
                                            epi_opinion *out);

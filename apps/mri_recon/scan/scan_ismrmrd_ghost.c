@@ -116,6 +116,26 @@ static bool is_complete(const ismrmrd_reader *r, int frame)
     return (double)lines >= 0.9 * (double)(2 * middle - 1);
 }
 
+vf_status ismrmrd_likeness(const ismrmrd_reader *r, double *out)
+{
+    ghost_fit g;
+    double both = 0, all = 0;
+    vf_status status = make_fit(r, MOST_POSITIONS, &g);
+    for (int f = 0, n = 0; status == VF_OK && f < r->out->frames && n < MOST_FRAMES; f++)
+        if (r->epi.mixed[f]) {
+            status = add_frame(&g, f);
+            n++;
+        }
+    for (int i = g.halves.first; status == VF_OK && i < g.halves.end; i++)
+        for (int j = 0; j < g.halves.ny; j++) {
+            both += (double)cabsf(g.halves.cross[(int64_t)i * g.halves.ny + j]);
+            all += (double)g.halves.power[(int64_t)i * g.halves.ny + j];
+        }
+    *out = all > 0 ? 2 * both / all : 0;
+    free_fit(&g);
+    return status;
+}
+
 /* Asks one image for the phases of its navigators. */
 static vf_status ask(ghost_fit *g, int frame, const epi_phase *phase, epi_opinion *out)
 {
