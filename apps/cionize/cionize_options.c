@@ -99,8 +99,17 @@ static vf_status cell(vf_context *ctx, const char *option, const char *text, voi
         rest = end == rest ? "?" : more ? end + 1 : end;
     }
     const double most = VF_COULOMB_MAX_COORDINATE;
-    if (*rest != '\0' || (count != 3 && count != 6) || !cell_of_shape(numbers, numbers + 3, &s->cell) ||
-        !(numbers[0] < most && numbers[1] < most && numbers[2] < most))
+    bool lengths = *rest == '\0' && (count == 3 || count == 6);
+    for (int a = 0; a < 3; a++)
+        lengths = lengths && numbers[a] > 0 && numbers[a] < most;
+    const bool valid = lengths && cell_of_shape(numbers, numbers + 3, &s->cell);
+    if (lengths && !valid && count == 6)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': no cell has these lengths and angles: %s", option, text,
+                       cell_state(numbers, numbers + 3) == UNIT_CELL_RADIANS
+                           ? "the angles must be in degrees, and seem to be in radians"
+                           : "each angle, in degrees, must be above 0 and less than the sum of the other two, and all "
+                             "three together less than 360");
+    if (!valid)
         return vf_fail(
             ctx, VF_ERR_ARGUMENT,
             "--%s '%s': a cell is three lengths in angstrom, and three angles in degrees unless all are 90, "

@@ -89,18 +89,21 @@ static vf_status unknown(const reading *r, const char *word, size_t length)
 static vf_status find_long(const reading *r, const char *word, size_t length, const program_option **found)
 {
     char names[LIST_TEXT] = "";
-    int candidates = 0;
+    size_t used = 0;
+    int candidates = 0, shown = 0;
     *found = row_named(r->table, word, length);
     if (*found)
         return VF_OK;
     for (const program_option *row = r->table; length > 0 && row->kind != OPTION_END; row++)
         if (!is_group(row) && strncmp(row->name, word, length) == 0) {
-            vf_append(names, sizeof names, "%s--%s", candidates++ ? ", " : "", row->name);
+            if (used + strlen(row->name) + sizeof ", --, ..." <= sizeof names && shown == candidates)
+                used = vf_append(names, sizeof names, "%s--%s", shown++ ? ", " : "", row->name);
+            candidates++;
             *found = row;
         }
     if (candidates > 1)
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--%.*s is ambiguous: it may be one of %s; give more of the name",
-                       (int)length, word, names);
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--%.*s is ambiguous: it may be one of %s%s; give more of the name",
+                       (int)length, word, names, shown < candidates ? ", ..." : "");
     return candidates == 1 ? VF_OK : unknown(r, word, length);
 }
 

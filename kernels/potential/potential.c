@@ -107,9 +107,8 @@ vf_status vf_potential_check(vf_context *ctx, const vf_potential_method *method,
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s does not run on this kind of device", method->title);
     if (!(method->cells >> problem->grid.cell.kind & 1))
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s does not support %s", method->title,
-                       problem->grid.cell.kind == VF_CELL_NONE           ? "free space; it needs a periodic cell"
-                       : problem->grid.cell.kind == VF_CELL_ORTHORHOMBIC ? "periodic cells"
-                                                                         : "triclinic periodic cells");
+                       problem->grid.cell.kind == VF_CELL_NONE ? "free space; it needs a periodic cell"
+                                                               : "periodic cells; use the method fast, or cutoff");
     if (!(method->laws >> problem->pair.law & 1))
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s does not support this pair potential%s", method->title,
                        problem->pair.law == VF_PAIR_DISTANCE_DIELECTRIC ? " (distance-dependent dielectric)" : "");
@@ -123,9 +122,20 @@ vf_status vf_potential_check(vf_context *ctx, const vf_potential_method *method,
                        method->cuts_off ? "needs a cutoff, such as 12 angstrom"
                                         : "has no cutoff; use the method cutoff");
     if (finest > 0 && problem->tolerance < finest)
-        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s keeps a tolerance of %g at best, not %g", method->title, finest,
-                       problem->tolerance);
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s keeps a tolerance of %g at best%s, not %g%s", method->title,
+                       finest, problem->precision == VF_F32 ? " in single precision" : "", problem->tolerance,
+                       problem->precision == VF_F32 && method->tolerance[VF_F64] < finest ? "; use double precision"
+                                                                                          : "");
     return VF_OK;
+}
+
+/* Says why no method is chosen: what the method lacks that has the problem's kind of cell. */
+static vf_status refuse(vf_context *ctx, const vf_potential_problem *problem, vf_device_kind kind)
+{
+    for (int m = 0; m < METHODS; m++)
+        if (methods[m]->cells >> problem->grid.cell.kind & 1 && !methods[m]->cuts_off)
+            return vf_potential_check(ctx, methods[m], problem, kind);
+    return vf_potential_check(ctx, methods[0], problem, kind);
 }
 
 vf_status vf_potential_choose(vf_context *ctx, const vf_potential_problem *problem, vf_device_kind kind,
@@ -150,7 +160,7 @@ vf_status vf_potential_choose(vf_context *ctx, const vf_potential_problem *probl
         }
     }
     *out = best;
-    return best ? VF_OK : vf_potential_check(ctx, methods[0], problem, kind);
+    return best ? VF_OK : refuse(ctx, problem, kind);
 }
 
 /* ---- plans ---- */

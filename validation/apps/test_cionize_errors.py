@@ -61,7 +61,15 @@ def test_contradictions(_):
             refuse(2, ["--accuracy", "--method exact", "fast"], "dipole.pqr", "--method", method, "--accuracy", "1e-5", *more)
     refuse(2, ["--accuracy", "--distance-dielectric"], "dipole.pqr", "--distance-dielectric", "4", "--accuracy", "1e-5")
     for angles in ("1.57,1.57,1.57", "1.5708,1.5708,2.0944"):  # radians
-        refuse(2, ["--cell", "degrees"], "dipole.pqr", "--cell", f"60,60,60,{angles}")
+        refuse(2, ["--cell", "angles must be in degrees"], "dipole.pqr", "--cell", f"60,60,60,{angles}")
+    for angles in ("150,150,150", "40,50,100", "0,90,90", "90,90,180"):
+        refuse(2, ["--cell", "no cell has", "sum of the other two"], "dipole.pqr", "--cell", f"60,60,60,{angles}")
+    for cell in ("60,60", "60,60,0", "60,60,60,90", "60,60,x"):
+        refuse(2, ["--cell", "three lengths"], "dipole.pqr", "--cell", cell)
+    # Of the methods, the reason of the one that has cells.
+    refuse(8, ["fast sum", "1e-06 at best in single precision", "use double precision"], "dipole.pqr", "--cell", "40,40,40",
+           "--accuracy", "1e-8")
+    refuse(8, ["direct sum", "periodic cells", "use the method fast"], "dipole.pqr", "--cell", "40,40,40", "--method", "exact")
     for option in ("--size", "--counts"):  # these fix the grid's end, whatever the border
         refuse(2, ["--border", option], "dipole.pqr", option, "2", "--border", "3")
         refuse(2, ["--border", option], "dipole.pqr", "--border", "10", option, "2", "--origin", "0")

@@ -46,6 +46,19 @@ def test_help(_):
     assert all(not line.startswith((" ", "'")) for line in manual.split("\n")), "mdoc lines begin with text or a request"
 
 
+def test_ambiguous_names(_):
+    """What may be meant are whole names of options, and three dots if there are more of them than the message has."""
+    names = re.findall(r"^  (?:-[a-z], )?--([a-z-]+)", call("--help")[1], re.MULTILINE)
+    for letter in sorted({name[0] for name in names}):
+        meant = [name for name in names if name[0] == letter]
+        if len(meant) == 1 or letter in names:
+            continue
+        err = call("--" + letter)[2]
+        said = re.search(r"may be one of (.*); give more of the name", err)[1].split(", ")
+        whole = [name[2:] for name in said if name != "..."]
+        assert whole == meant[:len(whole)] and (len(whole) == len(meant)) == (said[-1] != "..."), (err, meant)
+
+
 def test_version(_):
     status, out, err = call("--version")
     lines = out.splitlines()

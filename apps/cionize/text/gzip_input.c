@@ -17,7 +17,8 @@ vf_status gzip_input_open(vf_context *ctx, const char *path, gzFile *out, size_t
     if (strcmp(path, "/dev/stdin") != 0)
         status = vf_input_open(ctx, path, &fd);
     else if ((fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) < 0) /* not opened again: it may be a socket */
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: cannot open: %s", path, strerror(errno));
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: cannot open: %s; check the name and the permissions", path,
+                         strerror(errno));
     if (status != VF_OK)
         return status;
     if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {

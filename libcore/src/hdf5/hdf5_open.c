@@ -114,7 +114,8 @@ static vf_status open_descriptor(vf_h5 *file)
         const int error = errno;
         if (descriptor >= 0)
             close(descriptor);
-        return vf_fail(file->ctx, VF_ERR_INPUT, "%s: cannot open: %s", file->path, strerror(error));
+        return vf_fail(file->ctx, VF_ERR_INPUT, "%s: cannot open: %s; check the name and the permissions", file->path,
+                       strerror(error));
     }
     file->sink.descriptor = descriptor;
     file->own_descriptor = true;
