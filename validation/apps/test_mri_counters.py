@@ -9,6 +9,7 @@ import re
 import made_scan
 from ismrmrd_file import NOISE, acquisition, complex_noise, encoding, header, transform, write
 from made_scan import h5py, image
+from program import refuse
 from small_scan import CLOSE, COILS, FOV, MAPS, N, OTHER, RANDOM, SIGMA, TRUTH, errors, lines, run, samples, np
 
 
@@ -292,6 +293,26 @@ def test_lines_before_the_declared_centre():
     write("s.h5", header(encoding((N, N, 1), FOV)), [acquisition(k[:, n], kspace_encode_step_1=n // 2) for n in range(0, N, 2)])
     said = run()
     assert f"centre of kspace_encoding_step_1 is {N // 2}, but the energy of the samples peaks at {N // 4}" in said, said
+
+
+def test_trajectories_that_say_nothing():
+    """Cartesian scans whose writer has made room for trajectories and left them at 0, or empty. Of spokes, that is an error."""
+    k = samples()
+    for dims in (2, 3):
+        stored = [acquisition(k[:, n], np.zeros((N, dims)), kspace_encode_step_1=n) for n in range(N)]
+        noise = [acquisition(SIGMA * complex_noise(RANDOM, (COILS, 512)), np.zeros((512, dims)), flags=[NOISE])]
+        for noisy in (False, True):
+            write("s.h5", header(encoding((N, N, 1), FOV)), noise * noisy + stored)
+            assert f"have {dims} trajectory_dimensions, but no k that is not 0" in run()
+            made = abs(image("i.h5")).squeeze()
+            assert np.linalg.norm(made * (made * TRUTH).sum() / (made ** 2).sum() - TRUTH) < CLOSE * np.linalg.norm(TRUTH)
+        for one in stored:
+            one["traj"] = np.zeros(0, "f4")
+        write("s.h5", header(encoding((N, N, 1), FOV)), stored)
+        assert "no k that is not 0" in run() and errors(TRUTH)[0] < CLOSE
+    spoiled = [acquisition(k[:, n], np.zeros((N, 2)), kspace_encode_step_1=n) for n in range(N)]
+    write("s.h5", header(encoding((N, N, 1), FOV, trajectory="radial")), spoiled)
+    refuse(3, "k is 0 at all samples", "s.h5", "-o", "x.h5")
 
 
 def test_negative_steps():

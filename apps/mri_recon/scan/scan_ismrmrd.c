@@ -73,6 +73,7 @@ vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const 
     if (status == VF_OK && r.dims != 0 && (r.dims < 2 || r.dims > 4))
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: a trajectory of %d component%s; expected 2, 3 or 4", source->path,
                          r.dims, vf_plural(r.dims));
+    VF_TRY(status, ismrmrd_leave_out_trajectories(&r));
     if (status == VF_OK) {
         ismrmrd_find_ramps(&r);
         status = ismrmrd_read_space(&r);

@@ -183,7 +183,7 @@ typedef struct batch {
 static size_t line_bytes(const scan_line *line)
 {
     size_t data = 2 * sizeof(float) * (size_t)stored_samples(line) * line->channels,
-           traj = sizeof(float) * line->samples * line->dims;
+           traj = sizeof(float) * line->samples * (line->dims + line->unused);
     return data + traj + 2 * ALIGNMENT;
 }
 

@@ -14,6 +14,7 @@ typedef struct scan_line {
     int32_t frame; /* or LINE_LEFT_OUT, LINE_NOISE, LINE_NAVIGATOR */
     int32_t step_1, step_2;
     uint16_t samples, channels, pre, post, center, dims;
+    uint16_t unused; /* components of a stored trajectory that says nothing */
     uint16_t slice, contrast, phase, repetition, set, average, segment, encoding;
     uint16_t direction; /* the counter that diffusionDimension names, if no other does its work */
     uint16_t user[2];   /* idx.user[5] and [6], where Siemens' converter writes the centres of the steps */
@@ -218,7 +219,10 @@ VF_MUST_CHECK vf_status ismrmrd_check_centre(ismrmrd_reader *r);
 /* The same for kspace_encode_step_1 or _2, with axis 0 or 1. */
 VF_MUST_CHECK vf_status ismrmrd_check_step(ismrmrd_reader *r, int axis);
 
-/* scan_ismrmrd_trajectory.c: one trajectory per frame; equal ones are then shared. */
+/* scan_ismrmrd_trajectory.c: makes a scan Cartesian whose header says so, if its stored trajectories are 0 everywhere, or have no
+ * numbers. */
+VF_MUST_CHECK vf_status ismrmrd_leave_out_trajectories(ismrmrd_reader *r);
+/* One trajectory per frame; equal ones are then shared. */
 VF_MUST_CHECK vf_status ismrmrd_make_cartesian(ismrmrd_reader *r);
 VF_MUST_CHECK vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r);
 

@@ -90,7 +90,9 @@ static vf_status add_correlation(const ismrmrd_reader *r, int64_t index, double 
     const scan_line *line = &r->line[index];
     const int64_t floats = 2 * (int64_t)line->samples * line->channels;
     ismrmrd_body body;
-    vf_status status = r->source->bodies(r->ctx, r->source->user, index, 1, sizeof(float) * (size_t)floats + 64, &body);
+    const int64_t unused = (int64_t)line->samples * line->unused;
+    vf_status status =
+        r->source->bodies(r->ctx, r->source->user, index, 1, sizeof(float) * (size_t)(floats + unused) + 64, &body);
     for (int c = 0; status == VF_OK && body.data_floats == floats && c < line->channels; c++) {
         const float *d = body.data + 2 * ((int64_t)c * line->samples + line->pre);
         for (int q = 1; q <= LAGS; q++)

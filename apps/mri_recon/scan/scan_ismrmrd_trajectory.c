@@ -145,6 +145,51 @@ static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
     return drop_beyond(r, t);
 }
 
+/* Whether the stored trajectories of some acquisitions of the image have numbers that are not 0. */
+static vf_status trajectories_say_something(const ismrmrd_reader *r, bool *out)
+{
+    enum { LOOKED_AT = 32 };
+    const int64_t every = r->image_lines / LOOKED_AT + 1;
+    int64_t seen = 0;
+    *out = false;
+    for (int64_t i = 0; !*out && i < r->source->acquisitions; i++) {
+        const scan_line *line = &r->line[i];
+        ismrmrd_body body;
+        if (line->frame != LINE_IMAGE || seen++ % every != 0)
+            continue;
+        const int64_t floats = (int64_t)line->samples * (2 * (int64_t)line->channels + line->dims);
+        const vf_status status =
+            r->source->bodies(r->ctx, r->source->user, i, 1, sizeof(float) * (size_t)floats + 64, &body);
+        if (status != VF_OK)
+            return status;
+        for (int64_t m = 0; m < body.traj_floats; m++)
+            *out = *out || body.traj[m] != 0;
+    }
+    return VF_OK;
+}
+
+vf_status ismrmrd_leave_out_trajectories(ismrmrd_reader *r)
+{
+    const char *name = r->e->trajectory;
+    bool something = true;
+    if (r->dims == 0 || (strcmp(name, "cartesian") != 0 && strcmp(name, "epi") != 0))
+        return VF_OK;
+    const vf_status status = trajectories_say_something(r, &something);
+    if (status != VF_OK || something)
+        return status;
+    vf_warn(r->ctx,
+            "%s: acquisitions have %d trajectory_dimensions, but no k that is not 0; the header says '%s', so encoding "
+            "steps "
+            "are used",
+            r->source->path, r->dims, name);
+    for (int64_t i = 0; i < r->source->acquisitions; i++) {
+        r->line[i].unused = r->line[i].dims;
+        r->line[i].dims = 0;
+    }
+    r->dims = 0;
+    return VF_OK;
+}
+
 /* Fails or warns if the header names a trajectory that does not follow from encoding steps. */
 static vf_status check_is_cartesian(ismrmrd_reader *r)
 {
