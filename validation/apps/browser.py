@@ -109,6 +109,10 @@ class Socket:
                     return text.decode()
 
 
+class PageLeft(RuntimeError):
+    """The page went away while it was asked something, since a link leads to another one."""
+
+
 class Browser:
     """One window of a browser. on_display: on Xvfb, not headless."""
 
@@ -214,7 +218,8 @@ class Browser:
                 self._note(answer)
                 continue
             if "error" in answer:
-                raise RuntimeError(f"{method}: {json.dumps(answer)[:400]}")
+                left = any(words in json.dumps(answer) for words in ("navigated or closed", "context was destroyed", "Cannot find context"))
+                raise (PageLeft if left else RuntimeError)(f"{method}: {json.dumps(answer)[:400]}")
             return answer["result"]
 
     def open(self, path, ready="document.body.dataset.ready === 'yes'"):
@@ -229,8 +234,11 @@ class Browser:
     def wait(self, condition):
         end = time.monotonic() + LONGEST
         while time.monotonic() < end:
-            if self.evaluate(condition):
-                return
+            try:
+                if self.evaluate(condition):
+                    return
+            except PageLeft:
+                pass  # the next page is on its way
             time.sleep(0.05)
         raise AssertionError(f"{self.name}: never became true: {condition}; the page says "
                              f"{self.evaluate('document.getElementById(`message`)?.textContent')!r}, errors {self.errors}")
