@@ -164,7 +164,7 @@ static vf_status read_stage(recon_state *r)
     VF_TRY(status, drop_coils(r->ctx, s->coils.drop, raw));
     VF_TRY(status, estimate_channel_noise(r->ctx, raw));
     if (status == VF_OK && s->coils.file)
-        status = read_coil_maps(r->ctx, s->coils.file, &r->planned.coils.compress, s->coils.sets, raw);
+        status = read_coil_maps(r->ctx, s->coils.file, &r->planned.coils, raw);
     if (status == VF_OK && s->scan.keep_oversampling) {
         if (memcmp(raw->crop, raw->matrix, sizeof raw->crop) != 0) { /* the truth has no oversampling */
             free(raw->truth);
@@ -193,7 +193,7 @@ static vf_status coil_stage(recon_state *r)
         vf_note(r->ctx, "note: --compress %d keeps %s", s->coils.compress,
                 r->scan.coils == 1 ? "the one coil" : "all coils");
     if (status == VF_OK && s->coils.compress != COMPRESS_NONE)
-        status = compress_coils(r->ctx, &r->scan, s->coils.compress, &r->summary.compression);
+        status = compress_coils(r->ctx, &r->scan, s->coils.compress, s->coils.compress_by, &r->summary.compression);
     if (status == VF_OK && s->coils.save && r->scan.coils == 1 && !r->scan.sensitivity)
         status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
                          "--save-coils: the scan has one coil and no coil map, so there is nothing to save");

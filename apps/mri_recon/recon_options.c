@@ -57,6 +57,12 @@ static const option_choice compress_words[] = {
     {"none", COMPRESS_NONE, "all coils"},
     {0}};
 
+static const option_choice compress_methods[] = {
+    {"auto", COMPRESS_BEST, "principal; with --compress auto geometric if those are a quarter fewer"},
+    {"principal", COMPRESS_PRINCIPAL, "the principal components of all samples"},
+    {"geometric", COMPRESS_GEOMETRIC, "components of their own at each position along complete Cartesian readouts"},
+    {0}};
+
 static vf_status compress(vf_context *ctx, const char *option, const char *text, void *settings)
 {
     int *number = &((recon_settings *)settings)->coils.compress;
@@ -372,9 +378,11 @@ const program_option recon_options[] = {
      .more =
          "Channels that are 0 everywhere, or have only noise, are left out as well, with a note. `none` keeps all."},
     {OPTION_CUSTOM, .name = "compress", .argument = "N", .parse = compress, .choices = compress_words,
-     .initial = "auto", .help = "number of virtual coils, the principal components, to reduce the coils to, or one of",
+     .initial = "auto", .help = "number of virtual coils to reduce the coils to, or one of",
      .more = "`auto` keeps all of fewer than 12 coils, or if neither a noise scan nor the outermost samples tell the "
              "noise. The plan and the report say what it chose."},
+    {OPTION_CHOICE, .name = "compress-method", .argument = "METHOD", SETTING(coils.compress_by),
+     .choices = compress_methods, .initial = "auto", .help = "virtual coils"},
 
     {OPTION_GROUP, .name = "Reconstruction"},
     {OPTION_CHOICE, .name = "method", .argument = "METHOD", SETTING(solve.method), .choices = methods, .initial = "cg",

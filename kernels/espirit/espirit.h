@@ -49,7 +49,8 @@ typedef struct vf_espirit_task {
 
 typedef struct vf_espirit_quality {
     int sets;            /* number of sets made */
-    int virtual_coils;   /* number used: principal components above the noise, at most 16 (12 in 3D) */
+    int virtual_coils;   /* number used: principal components that have most of the energy: at most 16, 12 in 3D,
+                          * or 32 if those would leave out more than 0.2 % */
     double sigma;        /* given, or estimated */
     double explained;    /* share of the block's energy, without noise, that the eigenvectors (one per set) explain
                           * where their eigenvalue is above 0.95 or a signal is certain */
@@ -74,7 +75,8 @@ enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL
  * `eigenvalue` [set][z][y][x] in [0, 1 + rounding]; may be NULL. Those below 0.9 may be too
  * low. `maps` and `eigenvalue` have room for `sets` sets; the function does not write sets that it does not make. Scaling
  * the data changes only rounding. The result has the same bits for any number of threads. Working memory is about 16 n^2
- * bytes, where n = virtual coils x points of a patch, at most 15 MB; and 48 bytes a sample and virtual coil, 8 MB of 24^3.
+ * bytes, where n = virtual coils x points of a patch: 15 MB of 12 coils in 3D, 107 MB of 32; and 48 bytes a sample and virtual
+ * coil, 8 MB and 21 MB of 24^3.
  * Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (NaN, infinite or all-zero data), VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, float *eigenvalue,
                                    vf_espirit_quality *quality);

@@ -8,7 +8,7 @@
 
 #include "espirit.h"
 
-enum { ESPIRIT_MOST_COILS = 16, ESPIRIT_MOST_COILS_3D = 12 };
+enum { ESPIRIT_MOST_COILS = 32, ESPIRIT_USUAL_COILS = 16, ESPIRIT_USUAL_COILS_3D = 12 };
 
 typedef struct espirit {
     vf_context *ctx;

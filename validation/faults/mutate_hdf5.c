@@ -187,8 +187,8 @@ static vf_status read_it(vf_context *ctx, const char *name, const char *path)
             map_free(&map);
     } else if (strncmp(name, "coils", 5) == 0) {
         mri_scan scan = {.matrix = {8, 8, 1}, .crop = {8, 8, 1}, .coils = 3, .places = 1};
-        int compress = COMPRESS_NONE;
-        status = read_coil_maps(ctx, path, &compress, RECON_SETS_AUTO, &scan);
+        coil_settings coils = {.compress = COMPRESS_NONE};
+        status = read_coil_maps(ctx, path, &coils, &scan);
         scan_free(&scan);
     } else {
         mri_scan scan;

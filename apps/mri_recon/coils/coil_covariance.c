@@ -44,34 +44,34 @@ static int64_t cell_of(const int64_t n[3], const float k[3])
     return (at[2] * n[1] + at[1]) * n[0] + at[0];
 }
 
-/* v of all samples of a trajectory. The scan keeps the density of the first one. */
-static vf_status find_shares(vf_context *ctx, mri_scan *raw, int trajectory, double *share)
+vf_status coil_shares(vf_context *ctx, mri_scan *raw, int trajectory, double *share)
 {
     const scan_trajectory *at = &raw->trajectory[trajectory];
     const vf_wiener_space space = wiener_space_of(raw);
     const int64_t *n = raw->matrix, voxels = n[0] * n[1] * n[2];
-    double *density = malloc((size_t)voxels * sizeof *density);
+    const bool known = trajectory == 0 && raw->density;
+    double *density = known ? raw->density : malloc((size_t)voxels * sizeof *density);
     double *weights = malloc((size_t)at->samples * sizeof *weights + 1);
     vf_status status = density && weights ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "coil compression: no memory");
-    vf_large_pages(density, (size_t)voxels * sizeof *density);
+    if (!known)
+        vf_large_pages(density, (size_t)voxels * sizeof *density);
     vf_large_pages(weights, (size_t)at->samples * sizeof *weights);
     const int64_t samples = status == VF_OK ? at->samples : 0;
     const int threads = vf_threads_for(ctx, 5 * samples);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t m = 0; m < samples; m++)
         weights[m] = weight_of(at, m);
-    VF_TRY(status, vf_sampling_density(ctx, &space, samples, at->k, weights, density));
+    if (status == VF_OK && !known)
+        status = vf_sampling_density(ctx, &space, samples, at->k, weights, density);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t m = 0; m < samples; m++) { /* the density is `voxels` times the weights */
         const double there = density[cell_of(n, at->k + 3 * m)] / (double)voxels;
         share[m] = weights[m] > 0 ? fmin(1, weights[m] / there) : 0;
     }
-    if (status == VF_OK && trajectory == 0) {
-        free(raw->density);
+    if (status == VF_OK && trajectory == 0)
         raw->density = density;
-    } else {
+    else if (!known)
         free(density);
-    }
     free(weights);
     return status;
 }
@@ -121,7 +121,7 @@ static vf_status add_trajectory(vf_context *ctx, summing *s, int trajectory)
     double *room = malloc((size_t)threads * of_thread * sizeof *room);
     vf_status status =
         room ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "coil compression: no memory for %d coils", raw->coils);
-    VF_TRY(status, find_shares(ctx, raw, trajectory, s->share));
+    VF_TRY(status, coil_shares(ctx, raw, trajectory, s->share));
     if (status == VF_OK) {
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
         for (int t = 0; t < threads; t++) /* each has its own room */
@@ -166,6 +166,8 @@ vf_status coil_covariance_make(vf_context *ctx, mri_scan *raw, coil_covariance *
     int64_t longest = 1;
     for (int t = 0; t < trajectories; t++)
         longest = raw->trajectory[t].samples > longest ? raw->trajectory[t].samples : longest;
+    free(raw->density);
+    raw->density = NULL;
     *out = (coil_covariance){.coils = raw->coils, .sum = calloc(elements, sizeof *out->sum)};
     s.share = malloc((size_t)longest * sizeof *s.share);
     vf_large_pages(s.share, (size_t)longest * sizeof *s.share);

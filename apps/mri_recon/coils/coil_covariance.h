@@ -22,5 +22,8 @@ typedef struct coil_covariance {
  * VF_ERR_INPUT for values that are not finite; VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status coil_covariance_make(vf_context *ctx, mri_scan *raw, coil_covariance *out);
 void coil_covariance_free(coil_covariance *covariance);
+/* The shares v of the samples of a trajectory, share [sample]. Uses raw->density for the first trajectory, or sets it if it
+ * is NULL. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status coil_shares(vf_context *ctx, mri_scan *raw, int trajectory, double *share);
 
 #endif

@@ -37,7 +37,7 @@ typedef struct map_file {
     int64_t sets; /* sets of maps per place in the file */
     int64_t read; /* how many of them are read */
     bool whitened, weighted;
-    int64_t compressed_from;
+    int64_t compressed_from, compressed_along; /* as in mri_scan.h */
 } map_file;
 
 static void close_maps(map_file *m)
@@ -46,10 +46,11 @@ static void close_maps(map_file *m)
     vf_h5_close(&m->h5);
 }
 
-/* Parses "whitened N compressed_from N weighted N". The last pair may be missing; any other text is ignored. */
+/* Parses "whitened N compressed_from N weighted N compressed_along N". The last pairs may be missing; any other text is ignored. */
 static void read_section(const char *section, map_file *m)
 {
-    static const char first[] = "whitened ", second[] = " compressed_from ", third[] = " weighted ";
+    static const char first[] = "whitened ", second[] = " compressed_from ", third[] = " weighted ",
+                      fourth[] = " compressed_along ";
     char *end = NULL;
     if (!section || strncmp(section, first, sizeof first - 1) != 0)
         return;
@@ -58,7 +59,11 @@ static void read_section(const char *section, map_file *m)
         return;
     m->whitened = whitened != 0;
     m->compressed_from = strtoll(end + sizeof second - 1, &end, 10);
-    m->weighted = strncmp(end, third, sizeof third - 1) == 0 && strtol(end + sizeof third - 1, NULL, 10) != 0;
+    if (strncmp(end, third, sizeof third - 1) != 0)
+        return;
+    m->weighted = strtol(end + sizeof third - 1, &end, 10) != 0;
+    if (strncmp(end, fourth, sizeof fourth - 1) == 0)
+        m->compressed_along = strtoll(end + sizeof fourth - 1, NULL, 10);
 }
 
 static vf_status open_cfl(map_file *m)
@@ -92,6 +97,8 @@ static vf_status read_state(map_file *m)
         status = vf_h5_attribute_get_integers(m->h5, m->name, "whitened", &whitened, 1);
     if (status == VF_OK && vf_h5_attribute_exists(m->h5, m->name, "compressed_from"))
         status = vf_h5_attribute_get_integers(m->h5, m->name, "compressed_from", &m->compressed_from, 1);
+    if (status == VF_OK && vf_h5_attribute_exists(m->h5, m->name, "compressed_along"))
+        status = vf_h5_attribute_get_integers(m->h5, m->name, "compressed_along", &m->compressed_along, 1);
     m->whitened = whitened != 0;
     m->weighted = weighted != 0;
     return status;
@@ -182,13 +189,17 @@ vf_status coil_map_matrix(vf_context *ctx, const char *path, int64_t matrix[3])
 
 /* ---- do the maps fit the scan? ---- */
 
-static vf_status check_coils(const map_file *m, int compress, const mri_scan *raw)
+static vf_status check_coils(const map_file *m, const coil_settings *coils, const mri_scan *raw)
 {
-    if (m->compressed_from > 0 && (m->compressed_from != raw->coils || m->coils != compress))
+    const compress_method by = m->compressed_along > 0 ? COMPRESS_GEOMETRIC : COMPRESS_PRINCIPAL;
+    if (m->compressed_from > 0 && (m->compressed_from != raw->coils || m->coils != coils->compress))
         return vf_fail(m->ctx, VF_ERR_INPUT,
                        "%s: maps for %" PRId64 " virtual coils, which --compress %" PRId64 " combined from %" PRId64
                        " coils; use them with the same scan (this one has %d coil%s) and the same --compress",
                        m->path, m->coils, m->coils, m->compressed_from, raw->coils, vf_plural(raw->coils));
+    if (m->compressed_from > 0 && coils->compress_by != COMPRESS_BEST && coils->compress_by != by)
+        return vf_fail(m->ctx, VF_ERR_INPUT, "%s: maps for the virtual coils of --compress-method %s; use them with it",
+                       m->path, by == COMPRESS_GEOMETRIC ? "geometric" : "principal");
     /* maps as received belong to all channels, also to those that were left out */
     const bool of_all = raw->left_out && m->coils == raw->coils_before && !m->whitened;
     if (m->compressed_from == 0 && m->coils != raw->coils && !of_all)
@@ -297,18 +308,21 @@ static void drop_empty_sets(map_file *m, int64_t voxels, float complex *maps)
     m->read = empty ? 1 : m->read;
 }
 
-vf_status read_coil_maps(vf_context *ctx, const char *path, int *compress, recon_map_sets wanted, mri_scan *raw)
+vf_status read_coil_maps(vf_context *ctx, const char *path, coil_settings *coils, mri_scan *raw)
 {
     map_file m;
     bool cropped = false;
     float complex *maps = NULL;
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     vf_status status = open_maps(ctx, path, &m);
-    if (status == VF_OK && *compress == COMPRESS_AUTO && raw->coils >= COMPRESS_FROM && m.compressed_from == raw->coils)
-        *compress = (int)m.coils; /* the components do not depend on how many are kept */
-    VF_TRY(status, check_coils(&m, *compress, raw));
+    if (status == VF_OK && coils->compress == COMPRESS_AUTO && raw->coils >= COMPRESS_FROM &&
+        m.compressed_from == raw->coils)
+        coils->compress = (int)m.coils; /* the components do not depend on how the number was found */
+    VF_TRY(status, check_coils(&m, coils, raw));
+    if (status == VF_OK && m.compressed_from > 0)
+        coils->compress_by = m.compressed_along > 0 ? COMPRESS_GEOMETRIC : COMPRESS_PRINCIPAL;
     VF_TRY(status, check_space(&m, raw, &cropped));
-    VF_TRY(status, choose_sets(&m, wanted));
+    VF_TRY(status, choose_sets(&m, coils->sets));
     VF_TRY(status, scan_allocate(ctx, path, "coil maps", m.places * m.read * m.coils * voxels, sizeof *maps, &maps));
     VF_TRY(status, read_places(&m, raw, cropped, maps));
     if (status == VF_OK && m.coils != raw->coils && m.compressed_from == 0) {
@@ -324,6 +338,7 @@ vf_status read_coil_maps(vf_context *ctx, const char *path, int *compress, recon
         raw->own_maps = raw->places > 1;
         raw->maps_whitened = m.whitened;
         raw->maps_compressed = m.compressed_from > 0;
+        raw->compressed_along = (int)m.compressed_along;
         maps = NULL;
     }
     free(maps);
@@ -357,8 +372,9 @@ static vf_status write_cfl(vf_context *ctx, const char *path, const mri_scan *ra
     cfl_output *output;
     for (int d = CFL_MAPS; d < CFL_DIMS; d++)
         dims[d] = d == CFL_SLICE ? raw->places : d == CFL_MAPS ? sets : 1;
-    snprintf(sections, sizeof sections, "# Maps\nwhitened %d compressed_from %d weighted %d\n# Creator\n%s\n",
-             raw->whitened, raw->compressed_from, any_weighted(raw, maps), PROGRAM);
+    snprintf(sections, sizeof sections,
+             "# Maps\nwhitened %d compressed_from %d weighted %d compressed_along %d\n# Creator\n%s\n", raw->whitened,
+             raw->compressed_from, any_weighted(raw, maps), raw->compressed_along, PROGRAM);
     vf_status status = cfl_create(ctx, path, dims, sections, &output);
     for (int i = 0; i < raw->places * sets && status == VF_OK; i++)
         status = cfl_append(output, set_of(&maps[i / sets], i % sets, count, zeros), count);
@@ -370,7 +386,8 @@ static vf_status write_cfl(vf_context *ctx, const char *path, const mri_scan *ra
 
 static vf_status describe_maps(vf_h5 *file, const mri_scan *raw, int sets, bool weights)
 {
-    const int64_t whitened = raw->whitened, from = raw->compressed_from, weighted = weights;
+    const int64_t whitened = raw->whitened, from = raw->compressed_from, weighted = weights,
+                  along = raw->compressed_along;
     const char *axes = sets > 1          ? "[place][set][coil][z][y][x]"
                        : raw->places > 1 ? "[place][coil][z][y][x]"
                                          : "[coil][z][y][x]";
@@ -380,6 +397,7 @@ static vf_status describe_maps(vf_h5 *file, const mri_scan *raw, int sets, bool 
     VF_TRY(status, vf_h5_attribute_doubles(file, DATASET, "fov_mm", raw->fov, 3));
     VF_TRY(status, vf_h5_attribute_integers(file, DATASET, "whitened", &whitened, 1));
     VF_TRY(status, vf_h5_attribute_integers(file, DATASET, "compressed_from", &from, 1));
+    VF_TRY(status, vf_h5_attribute_integers(file, DATASET, "compressed_along", &along, 1));
     VF_TRY(status, vf_h5_attribute_integers(file, DATASET, "weighted", &weighted, 1));
     return status;
 }

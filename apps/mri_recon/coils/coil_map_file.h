@@ -14,10 +14,10 @@ VF_MUST_CHECK vf_status coil_map_matrix(vf_context *ctx, const char *path, int64
 
 /* Replaces raw->sensitivity with the maps of a file. Their size is raw->matrix, or raw->crop: then they go into the
  * middle of the matrix, with 0 around. Their coils are either the scan's original coils, or those after whitening and
- * compression to *compress coils, which becomes theirs if it is COMPRESS_AUTO. `wanted` selects the sets: AUTO takes two, unless the second is 0. Errors:
- * VF_ERR_INPUT (a size that does not fit, with both sizes named; one set where two are wanted); VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status read_coil_maps(vf_context *ctx, const char *path, int *compress, recon_map_sets wanted,
-                                       mri_scan *raw);
+ * compression to coils->compress coils, which becomes theirs if it is COMPRESS_AUTO, as does coils->compress_by if it is
+ * COMPRESS_BEST. coils->sets selects the sets: AUTO takes two, unless the second is 0. Errors: VF_ERR_INPUT (a size that does
+ * not fit, with both sizes named; one set where two are wanted); VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status read_coil_maps(vf_context *ctx, const char *path, coil_settings *coils, mri_scan *raw);
 
 /* Maps of a place, [set][coil][z][y][x]. */
 typedef struct saved_maps {

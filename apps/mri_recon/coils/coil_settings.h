@@ -17,6 +17,8 @@ typedef enum recon_map_sets { RECON_SETS_AUTO, RECON_SETS_ONE, RECON_SETS_TWO } 
 enum { RECON_MOST_SETS = 2 };
 /* --compress; auto chooses for scans of COMPRESS_FROM coils or more. */
 enum { COMPRESS_AUTO = -1, COMPRESS_NONE = 0, COMPRESS_FROM = 12 };
+/* --compress-method */
+typedef enum compress_method { COMPRESS_BEST, COMPRESS_PRINCIPAL, COMPRESS_GEOMETRIC } compress_method;
 
 typedef struct coil_settings {
     recon_coils how;
@@ -27,6 +29,7 @@ typedef struct coil_settings {
     recon_map_sets sets;      /* for --method cg; other methods use the first set */
     const char *drop;         /* channels to leave out (drop_coils.c); NULL: chosen from the data */
     int compress;             /* coils to keep; COMPRESS_NONE: all; COMPRESS_AUTO: by the noise */
+    compress_method compress_by;
 } coil_settings;
 
 #endif

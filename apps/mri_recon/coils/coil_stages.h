@@ -20,17 +20,23 @@ VF_MUST_CHECK vf_status prewhiten(vf_context *ctx, mri_scan *scan);
 
 /* What compress_coils did. */
 typedef struct coil_choice {
-    int from, to;   /* coils before and after */
-    double kept;    /* the share of the energy that is kept; 1 if nothing was left out */
-    double loss;    /* signal that was left out, relative to the noise (virtual_coils.h); -1: not measured */
-    char text[256]; /* for the plan; "" if there was nothing to choose */
+    int from, to;      /* coils before and after */
+    const char *along; /* "x", "y" or "z": the axis of geometric compression, a constant; NULL: another */
+    double kept;       /* the share of the energy that is kept; 1 if nothing was left out */
+    double loss;       /* signal that was left out, relative to the noise (virtual_coils.h); -1: not measured */
+    char text[256];    /* for the plan; "" if there was nothing to choose */
 } coil_choice;
 
-/* Replaces the coils by the first `keep` < coils principal components of the data over all frames (Buehrer et al.,
- * Magn. Reson. Med. 57 (2007) 1131; Huang et al., Magn. Reson. Imaging 26 (2008) 133), in data and maps. Each acquired
- * cell of k-space counts once (coil_covariance.h). COMPRESS_AUTO keeps as many as leave out less signal than a tenth of
- * the noise (virtual_coils.c), and all of fewer than COMPRESS_FROM coils. Errors: VF_ERR_ARGUMENT, VF_ERR_INPUT (NaN),
- * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
-VF_MUST_CHECK vf_status compress_coils(vf_context *ctx, mri_scan *scan, int keep, coil_choice *out);
+/* Replaces the coils by `keep` < coils virtual ones, in data and maps. COMPRESS_AUTO keeps as many as leave out less signal
+ * than a tenth of the noise (virtual_coils.c), and all of fewer than COMPRESS_FROM coils.
+ *
+ * COMPRESS_PRINCIPAL: the principal components of the data over all frames (Buehrer et al., Magn. Reson. Med. 57 (2007) 1131;
+ * Huang et al., Magn. Reson. Imaging 26 (2008) 133). Each acquired cell of k-space counts once (coil_covariance.h).
+ * COMPRESS_GEOMETRIC: components of their own at each position along complete Cartesian lines (geometric_coils.c).
+ * COMPRESS_BEST: principal components if the number is given; else geometric ones if they are at least a quarter fewer, and
+ * there are enough lines to know them.
+ *
+ * Errors: VF_ERR_ARGUMENT (also if there are no such lines), VF_ERR_INPUT (NaN), VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status compress_coils(vf_context *ctx, mri_scan *scan, int keep, compress_method by, coil_choice *out);
 
 #endif

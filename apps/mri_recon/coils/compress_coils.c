@@ -5,34 +5,158 @@
 
 #include "coil_covariance.h"
 #include "coil_stages.h"
+#include "geometric_coils.h"
 #include "virtual_coils.h"
 #include "voxfield/dense.h"
 
-/* Projects the maps of each place and set, and moves the result up so that no gaps remain. */
-static vf_status project_maps(vf_context *ctx, const mri_scan *raw, int keep, const double complex *vectors)
+/* Geometric components count if they are fewer than this share of the principal ones, and if there are so many lines for each
+ * coil: from fewer, the components of a position are not known well, and the scan is small. */
+static const double FEWER = 0.75;
+enum { LINES_FOR_COIL = 8 };
+
+/* The components of the coils, and how they are chosen. */
+typedef struct components {
+    coil_covariance covariance;
+    double *values;          /* [coil] energies, largest first */
+    double complex *vectors; /* [component][coil] */
+    bool geometric;          /* `of_positions` is used instead */
+    geometric_coils of_positions;
+} components;
+
+/* Mixes one frame's data, or one set of maps. d_i = sum_k v_ki z_k with orthonormal v: z_k = sum_i conj(v_ki) d_i. */
+static vf_status mix(vf_context *ctx, const mri_scan *raw, const components *of, int keep, const scan_frame *frame,
+                     float complex *map)
+{
+    if (of->geometric)
+        return frame ? geometric_mix_frame(ctx, &of->of_positions, raw, frame)
+                     : geometric_mix_map(ctx, &of->of_positions, raw, map);
+    return frame
+               ? vf_mix_rows(ctx, keep, raw->coils, of->vectors, scan_stride(raw, frame), frame->data)
+               : vf_mix_rows(ctx, keep, raw->coils, of->vectors, raw->matrix[0] * raw->matrix[1] * raw->matrix[2], map);
+}
+
+/* Mixes the maps of each place and set, and moves the result up so that no gaps remain. */
+static vf_status project_maps(vf_context *ctx, const mri_scan *raw, const components *of, int keep)
 {
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     const int sets = raw->maps_compressed ? 0 : scan_all_map_sets(raw);
     vf_status status = VF_OK;
     for (int p = 0; p < sets && status == VF_OK; p++) {
         float complex *from = raw->sensitivity + p * raw->coils * voxels;
-        status = vf_mix_rows(ctx, keep, raw->coils, vectors, voxels, from);
+        status = mix(ctx, raw, of, keep, NULL, from);
         memmove(raw->sensitivity + p * keep * voxels, from, (size_t)(keep * voxels) * sizeof *from);
     }
     return status;
 }
 
-/* d_i = sum_k v_ki z_k with orthonormal v: z_k = sum_i conj(v_ki) d_i. */
-static vf_status project(vf_context *ctx, mri_scan *raw, int keep, double complex *vectors)
+static vf_status project(vf_context *ctx, mri_scan *raw, components *of, int keep)
 {
-    int coils = raw->coils;
     vf_status status = VF_OK;
-    for (int e = 0; e < keep * coils; e++)
-        vectors[e] = conj(vectors[e]);
+    if (of->geometric)
+        status = geometric_align(ctx, keep, &of->of_positions);
+    for (int e = 0; e < keep * raw->coils && !of->geometric; e++)
+        of->vectors[e] = conj(of->vectors[e]);
     for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++)
         if (raw->frame[f].data)
-            status = vf_mix_rows(ctx, keep, coils, vectors, scan_stride(raw, &raw->frame[f]), raw->frame[f].data);
-    return status == VF_OK ? project_maps(ctx, raw, keep, vectors) : status;
+            status = mix(ctx, raw, of, keep, &raw->frame[f], NULL);
+    return status == VF_OK ? project_maps(ctx, raw, of, keep) : status;
+}
+
+/* Finds the components of the positions, if the method or the number of lines asks for them. */
+static vf_status measure_positions(vf_context *ctx, mri_scan *raw, int keep, compress_method by, components *of,
+                                   bool *there)
+{
+    vf_status status = VF_OK;
+    *there = false;
+    if (by == COMPRESS_PRINCIPAL || (by == COMPRESS_BEST && keep != COMPRESS_AUTO))
+        return VF_OK;
+    for (int t = 0; t < raw->trajectories + raw->calibrations; t++)
+        if (raw->field_map && raw->trajectory[t].time)
+            return by == COMPRESS_BEST ? VF_OK
+                                       : vf_fail(ctx, VF_ERR_ARGUMENT,
+                                                 "--compress-method geometric: not with a field map, which changes "
+                                                 "along a readout; use --compress-method principal");
+    status = geometric_find(ctx, raw, &of->of_positions, there);
+    if (status == VF_OK && !*there && by == COMPRESS_GEOMETRIC)
+        status =
+            vf_fail(ctx, VF_ERR_ARGUMENT,
+                    "--compress-method geometric: the scan has other samples than complete Cartesian readouts; use "
+                    "--compress-method principal");
+    if (status == VF_OK && *there && by == COMPRESS_BEST &&
+        of->of_positions.count < LINES_FOR_COIL * (int64_t)raw->coils)
+        *there = false;
+    if (status == VF_OK && *there)
+        status = geometric_measure(ctx, raw, &of->of_positions);
+    return status;
+}
+
+/* Where each mixture of coils is used: "" for one everywhere. */
+static const char *where(const components *of)
+{
+    static const char *const along[3] = {" at each position along x", " at each position along y",
+                                         " at each position along z"};
+    return of->geometric ? along[of->of_positions.lines.axis] : "";
+}
+
+/* What is said of a number that was chosen from the noise. */
+static void say_chosen(const mri_scan *raw, const components *of, const coil_noise *noise, coil_choice *out)
+{
+    if (!(noise->variance > 0))
+        snprintf(out->text, sizeof out->text, "all %d are used (--compress auto): %s", raw->coils, noise->from);
+    else if (out->to == raw->coils)
+        snprintf(out->text, sizeof out->text, "all %d are used (--compress auto): each has signal above the noise",
+                 raw->coils);
+    else
+        snprintf(out->text, sizeof out->text,
+                 "%d combined into %d%s (--compress auto), which leaves out signal of %.2g of the noise; the noise is "
+                 "that of %s",
+                 raw->coils, out->to, where(of), out->loss, noise->from);
+}
+
+/* As many coils as the noise asks for, of the principal components or of those of each position. */
+static vf_status choose_number(vf_context *ctx, const mri_scan *raw, compress_method by, bool positions, components *of,
+                               coil_choice *out)
+{
+    coil_noise noise;
+    vf_status status = find_coil_noise(ctx, raw, &of->covariance, of->values, &noise);
+    if (status != VF_OK)
+        return status;
+    out->to = choose_virtual_coils(&of->covariance, of->values, noise.variance);
+    if (positions) {
+        const int fewer = choose_virtual_coils(&of->covariance, of->of_positions.values, noise.variance);
+        of->geometric = by == COMPRESS_GEOMETRIC || fewer <= FEWER * out->to;
+        out->to = of->geometric ? fewer : out->to;
+    }
+    const double *values = of->geometric ? of->of_positions.values : of->values;
+    out->loss = out->to < raw->coils ? loss_of_coils(&of->covariance, values, noise.variance, out->to) : 0;
+    say_chosen(raw, of, &noise, out);
+    return VF_OK;
+}
+
+/* How many coils to keep, and what is said of it. */
+static vf_status choose(vf_context *ctx, mri_scan *raw, int keep, compress_method by, components *of, coil_choice *out)
+{
+    static const char *const axes[3] = {"x", "y", "z"};
+    double total = 0, first = 0;
+    bool positions = false;
+    vf_status status = measure_positions(ctx, raw, keep, by, of, &positions);
+    out->to = keep;
+    of->geometric = positions;
+    if (status == VF_OK && keep == COMPRESS_AUTO)
+        status = choose_number(ctx, raw, by, positions, of, out);
+    if (status != VF_OK)
+        return status;
+    const double *values = of->geometric ? of->of_positions.values : of->values;
+    out->along = of->geometric ? axes[of->of_positions.lines.axis] : NULL;
+    for (int c = 0; c < raw->coils; c++) {
+        total += values[c] > 0 ? values[c] : 0; /* rounding can make a 0 negative */
+        first += c < out->to && values[c] > 0 ? values[c] : 0;
+    }
+    out->kept = total > 0 ? first / total : 1;
+    if (keep != COMPRESS_AUTO)
+        snprintf(out->text, sizeof out->text, "%d combined into %d%s (--compress), which keep %.4g %% of the energy",
+                 raw->coils, keep, where(of), 100 * out->kept);
+    return VF_OK;
 }
 
 /* Frees the memory after the first `keep` rows. */
@@ -43,51 +167,20 @@ static void shrink(float complex **data, int keep, int64_t count)
         *data = smaller;
 }
 
-/* How many coils to keep, and what is said of it. */
-static vf_status choose(vf_context *ctx, const mri_scan *raw, const coil_covariance *covariance, const double *values,
-                        int keep, coil_choice *out)
+static vf_status keep_rows(vf_context *ctx, mri_scan *raw, int keep, components *of)
 {
-    double total = 0, first = 0;
-    vf_status status = VF_OK;
-    out->to = keep;
-    if (keep == COMPRESS_AUTO) {
-        coil_noise noise;
-        status = find_coil_noise(ctx, raw, covariance, values, &noise);
-        if (status != VF_OK)
-            return status;
-        out->to = choose_virtual_coils(covariance, values, noise.variance);
-        out->loss = out->to < raw->coils ? loss_of_coils(covariance, values, noise.variance, out->to) : 0;
-        if (!(noise.variance > 0))
-            snprintf(out->text, sizeof out->text, "all %d are used (--compress auto): %s", raw->coils, noise.from);
-        else if (out->to == raw->coils)
-            snprintf(out->text, sizeof out->text, "all %d are used (--compress auto): each has signal above the noise",
-                     raw->coils);
-        else
-            snprintf(
-                out->text, sizeof out->text,
-                "%d combined into %d (--compress auto), which leaves out signal of %.2g of the noise; the noise is "
-                "that of %s",
-                raw->coils, out->to, out->loss, noise.from);
-    }
-    for (int c = 0; c < raw->coils; c++) {
-        total += values[c] > 0 ? values[c] : 0; /* rounding can make a 0 negative */
-        first += c < out->to && values[c] > 0 ? values[c] : 0;
-    }
-    out->kept = total > 0 ? first / total : 1;
-    if (keep != COMPRESS_AUTO)
-        snprintf(out->text, sizeof out->text, "%d combined into %d (--compress), which keep %.4g %% of the energy",
-                 raw->coils, keep, 100 * out->kept);
-    return VF_OK;
-}
-
-static vf_status keep_rows(vf_context *ctx, mri_scan *raw, int keep, double complex *vectors)
-{
-    const int coils = raw->coils;
-    vf_status status = project(ctx, raw, keep, vectors);
+    const int coils = raw->coils, along = of->geometric ? of->of_positions.lines.axis + 1 : 0;
+    if (raw->maps_compressed && raw->compressed_along != along)
+        return vf_fail(
+            ctx, VF_ERR_INPUT,
+            "the coil maps are for coils that were combined along another axis of the scan; use them with the "
+            "scan that they were saved from");
+    vf_status status = project(ctx, raw, of, keep);
     if (status != VF_OK)
         return status;
     raw->coils = keep;
     raw->compressed_from = coils;
+    raw->compressed_along = along;
     for (int f = 0; f < raw->frames + raw->calibrations; f++)
         if (raw->frame[f].data)
             shrink(&raw->frame[f].data, keep, scan_stride(raw, &raw->frame[f]));
@@ -96,7 +189,7 @@ static vf_status keep_rows(vf_context *ctx, mri_scan *raw, int keep, double comp
     return VF_OK;
 }
 
-vf_status compress_coils(vf_context *ctx, mri_scan *raw, int keep, coil_choice *out)
+vf_status compress_coils(vf_context *ctx, mri_scan *raw, int keep, compress_method by, coil_choice *out)
 {
     const int coils = raw->coils;
     const size_t elements = (size_t)coils * (size_t)coils;
@@ -107,20 +200,20 @@ vf_status compress_coils(vf_context *ctx, mri_scan *raw, int keep, coil_choice *
         return vf_fail(ctx, VF_ERR_INTERNAL, "coil compression before prewhitening");
     if (keep >= coils || (keep == COMPRESS_AUTO && coils < COMPRESS_FROM))
         return VF_OK;
-    coil_covariance covariance = {0};
-    double complex *vectors = malloc(elements * sizeof *vectors);
-    double *values = malloc((size_t)coils * sizeof *values);
-    vf_status status = vectors && values
+    components of = {.vectors = malloc(elements * sizeof *of.vectors),
+                     .values = malloc((size_t)coils * sizeof *of.values)};
+    vf_status status = of.vectors && of.values
                            ? VF_OK
                            : vf_fail(ctx, VF_ERR_MEMORY, "coil compression: not enough memory for %d coils", coils);
-    VF_TRY(status, coil_covariance_make(ctx, raw, &covariance));
+    VF_TRY(status, coil_covariance_make(ctx, raw, &of.covariance));
     if (status == VF_OK)
-        vf_hermitian_eigen(coils, covariance.sum, values, vectors);
-    VF_TRY(status, choose(ctx, raw, &covariance, values, keep, out));
+        vf_hermitian_eigen(coils, of.covariance.sum, of.values, of.vectors);
+    VF_TRY(status, choose(ctx, raw, keep, by, &of, out));
     if (status == VF_OK && out->to < coils)
-        status = keep_rows(ctx, raw, out->to, vectors);
-    coil_covariance_free(&covariance);
-    free(values);
-    free(vectors);
+        status = keep_rows(ctx, raw, out->to, &of);
+    coil_covariance_free(&of.covariance);
+    geometric_free(&of.of_positions);
+    free(of.values);
+    free(of.vectors);
     return status;
 }

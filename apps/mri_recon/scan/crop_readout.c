@@ -15,7 +15,6 @@
  * samples of weight 1, does not change. */
 #include "crop_readout.h"
 
-#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include "voxfield/append.h"
 #include "voxfield/fft.h"
 #include "voxfield/team_size.h"
+#include "whole_lines.h"
 
 enum { ALIGNMENT = 64 };
 
@@ -31,43 +31,9 @@ typedef struct cut {
     vf_context *ctx;
     int axis;
     int64_t from, to; /* N, M */
-    int32_t **place;  /* [trajectory][sample] k modulo N */
+    whole_lines lines;
     vf_fft_rows *long_rows, *short_rows;
 } cut;
-
-/* Whether the N samples from `first` on are a complete line. `seen` [N] is 0 before the first line. */
-static bool is_line(const mri_scan *raw, const scan_trajectory *at, const cut *c, int64_t first, int32_t *place,
-                    int64_t *seen)
-{
-    for (int64_t m = first; m < first + c->from; m++) {
-        if (at->weights && at->weights[m] != at->weights[first])
-            return false;
-        for (int a = 0; a < 3; a++)
-            if (a != c->axis && raw->matrix[a] > 1 &&
-                !(fabsf(at->k[3 * m + a] - at->k[3 * first + a]) <= (float)raw->matrix[a] * 0x1p-22F))
-                return false;
-        const double k = rint((double)at->k[3 * m + c->axis]), n = (double)c->from;
-        const int64_t index = (int64_t)(k - n * floor(k / n));
-        if (!(fabs((double)at->k[3 * m + c->axis] - k) <= n * 0x1p-22) || seen[index] == first + 1)
-            return false;
-        seen[index] = first + 1;
-        place[m - first] = (int32_t)index;
-    }
-    return true;
-}
-
-/* Whether a trajectory consists of complete lines; also finds the places of their samples. */
-static vf_status find_lines(const mri_scan *raw, const scan_trajectory *at, const cut *c, int32_t **place, bool *whole)
-{
-    int64_t *seen = calloc((size_t)c->from, sizeof *seen);
-    *place = malloc((size_t)at->samples * sizeof **place);
-    *whole = at->samples % c->from == 0 && !at->phi;
-    vf_status status = seen && *place ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to crop readouts");
-    for (int64_t m = 0; status == VF_OK && *whole && m < at->samples; m += c->from)
-        *whole = is_line(raw, at, c, m, *place + m, seen);
-    free(seen);
-    return status;
-}
 
 /* Crops a line: from k to voxels, and from the middle voxels back to k. Offsets from the middle voxel are the same
  * in both, so no shift is needed: offset p is at p modulo N and at p modulo M. */
@@ -178,7 +144,7 @@ static vf_status cut_scan(cut *c, mri_scan *raw)
     VF_TRY(status, vf_fft_rows_create(c->ctx, VF_C128, c->to, 1, &c->short_rows));
     for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++) {
         const int t = raw->frame[f].trajectory;
-        status = cut_frame(c, raw->coils, raw->trajectory[t].samples, c->place[t], &raw->frame[f]);
+        status = cut_frame(c, raw->coils, raw->trajectory[t].samples, c->lines.place[t], &raw->frame[f]);
     }
     for (int t = 0; t < raw->trajectories + raw->calibrations && status == VF_OK; t++)
         status = cut_trajectory(c, &raw->trajectory[t]);
@@ -194,21 +160,12 @@ static vf_status cut_scan(cut *c, mri_scan *raw)
 
 static vf_status crop_axis(vf_context *ctx, mri_scan *raw, int axis)
 {
-    const int all = raw->trajectories + raw->calibrations;
-    cut c = {.ctx = ctx,
-             .axis = axis,
-             .from = raw->matrix[axis],
-             .to = raw->crop[axis],
-             .place = calloc((size_t)all + 1, sizeof *c.place)};
-    bool whole = true;
-    vf_status status = c.place ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory to crop readouts");
-    for (int t = 0; t < all && status == VF_OK && whole; t++)
-        status = find_lines(raw, &raw->trajectory[t], &c, &c.place[t], &whole);
+    cut c = {.ctx = ctx, .axis = axis, .from = raw->matrix[axis], .to = raw->crop[axis]};
+    bool whole = false;
+    vf_status status = whole_lines_find(ctx, raw, axis, &c.lines, &whole);
     if (status == VF_OK && whole)
         status = cut_scan(&c, raw);
-    for (int t = 0; c.place && t < all; t++)
-        free(c.place[t]);
-    free(c.place);
+    whole_lines_free(&c.lines);
     vf_fft_rows_destroy(c.long_rows);
     vf_fft_rows_destroy(c.short_rows);
     return status;

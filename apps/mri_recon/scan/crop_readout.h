@@ -5,9 +5,8 @@
 #include "mri_scan.h"
 
 /* Crops voxels that the image does not keep out of the data, along axes on which all lines of all trajectories are
- * complete: `matrix`, `fov`, samples, weights, maps and references become those of the kept field of view. The image
- * stays the same up to rounding. A line is a run of as many samples as the matrix has voxels, with every integer k
- * once, one weight, and no phi. Nothing is cropped of incomplete lines (asymmetric echo) and ramp sampling. The
+ * complete (whole_lines.h): `matrix`, `fov`, samples, weights, maps and references become those of the kept field of view.
+ * The image stays the same up to rounding. Nothing is cropped of incomplete lines (asymmetric echo) and ramp sampling. The
  * digest remains that of the file. Only where may_crop_readout (recon_choices.h) allows it. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status crop_readout(vf_context *ctx, mri_scan *raw);
 

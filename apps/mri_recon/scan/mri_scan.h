@@ -80,6 +80,8 @@ typedef struct mri_scan {
                                  * data are F sum_s s_sc rho_s of the images rho_s */
     int map_sets;               /* 2; or 0 or 1 for one set */
     int compressed_from;        /* the number of coils before compression; 0: not compressed */
+    int compressed_along;       /* 1, 2, 3: with a mixture of its own at each position along x, y or z; 0: one for all.
+                                 * Before compression: so are the maps, if they are compressed */
     bool own_maps;              /* each place has its own maps; else all share one place's */
     bool maps_weighted;         /* the maps fade as vf_espirit's do; the image gets even intensity */
     bool maps_whitened, maps_compressed; /* these stages are already applied to sensitivity */

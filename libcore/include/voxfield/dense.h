@@ -35,6 +35,9 @@ void vf_invert_lower(int n, void *l);
  * data; rows <= columns. Runs on the context's threads; the bits do not depend on their number. Errors: VF_ERR_MEMORY,
  * VF_ERR_CANCELLED (`data` is partly overwritten then). */
 VF_MUST_CHECK vf_status vf_mix_rows(vf_context *ctx, int rows, int columns, const void *mix, int64_t count, void *data);
+/* The same for `sets` sets of rows, each with a matrix of its own: data[set][columns][count], mix[set][rows][columns]. */
+VF_MUST_CHECK vf_status vf_mix_sets(vf_context *ctx, int64_t sets, int rows, int columns, const void *mix,
+                                    int64_t count, void *data);
 
 #ifdef __cplusplus
 }

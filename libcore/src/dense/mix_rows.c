@@ -15,14 +15,16 @@ static mix_block *const mixers[VF_ISA_COUNT] = {
 #endif
 };
 
-vf_status vf_mix_rows(vf_context *ctx, int rows, int columns, const void *mix, int64_t count, void *rows_of_data)
+vf_status vf_mix_sets(vf_context *ctx, int64_t sets, int rows, int columns, const void *mix, int64_t count,
+                      void *rows_of_data)
 {
     const double complex *matrix = mix;
     float complex *data = rows_of_data;
     const int64_t blocks = (count + MIX_BLOCK - 1) / MIX_BLOCK;
     mix_block *const mix_some = mixers[vf_cpu_isa()];
-    const int threads = vf_threads_for(ctx, (int64_t)rows * columns * count / 2);
-    size_t elements = (size_t)rows * (size_t)columns, per_thread = (size_t)columns * 2 * MIX_BLOCK;
+    const int threads = vf_threads_for(ctx, sets * rows * columns * count / 2);
+    const size_t of_set = (size_t)rows * (size_t)columns, elements = (size_t)sets * of_set;
+    const size_t per_thread = (size_t)columns * 2 * MIX_BLOCK;
     float *small = calloc(2 * elements + (size_t)threads * per_thread, sizeof *small);
     if (!small)
         return vf_fail(ctx, VF_ERR_MEMORY, "mixing %d rows: not enough memory", columns);
@@ -31,13 +33,19 @@ vf_status vf_mix_rows(vf_context *ctx, int rows, int columns, const void *mix, i
         small[2 * e + 1] = (float)cimag(matrix[e]);
     }
 #pragma omp parallel for schedule(dynamic, 8) num_threads(threads)
-    for (int64_t b = 0; b < blocks; b++) {
+    for (int64_t b = 0; b < sets * blocks; b++) {
         float *work = small + 2 * elements + (size_t)omp_get_thread_num() * per_thread;
-        int64_t first = b * MIX_BLOCK;
-        int width = count - first < MIX_BLOCK ? (int)(count - first) : MIX_BLOCK;
+        const int64_t set = b / blocks, first = b % blocks * MIX_BLOCK;
+        const int width = count - first < MIX_BLOCK ? (int)(count - first) : MIX_BLOCK;
         if (!vf_cancelled(ctx))
-            mix_some(rows, columns, small, count, width, work, data + first);
+            mix_some(rows, columns, small + 2 * (size_t)set * of_set, count, width, work,
+                     data + set * columns * count + first);
     }
     free(small);
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+vf_status vf_mix_rows(vf_context *ctx, int rows, int columns, const void *mix, int64_t count, void *data)
+{
+    return vf_mix_sets(ctx, 1, rows, columns, mix, count, data);
 }

@@ -321,7 +321,7 @@ static void test_compression_keeps_the_largest_components(void **state)
             total += sorted[k] * sorted[k];
             first += k < keep ? sorted[k] * sorted[k] : 0;
         }
-        assert_int_equal(compress_coils(*state, &s, keep, &kept), VF_OK);
+        assert_int_equal(compress_coils(*state, &s, keep, COMPRESS_BEST, &kept), VF_OK);
         assert_int_equal(s.coils, keep);
         assert_near(kept.kept, first / total, 1e-6);
         for (int f = 0; f < s.frames; f++)
@@ -346,7 +346,7 @@ static void test_compression_regards_every_frame(void **state)
         for (int f = 0; f < 3; f++)
             if (f != only)
                 memset(s.frame[f].data, 0, (size_t)(COILS * samples_of(&s, f)) * sizeof *s.frame[f].data);
-        assert_int_equal(compress_coils(*state, &s, 2, &kept), VF_OK);
+        assert_int_equal(compress_coils(*state, &s, 2, COMPRESS_BEST, &kept), VF_OK);
         assert_near(kept.kept, 13.0 / 14, 1e-6);
         assert_near(creal(gram(&s, only, 0, 0)) / (double)samples_of(&s, only), 9, 1e-5);
         free_scan(&s);
@@ -370,7 +370,7 @@ static void test_compression_without_loss(void **state)
     double complex *u = random_unitary(COILS);
     mri_scan s = scan_of_components(u, size), before = scan_of_components(u, size);
     coil_choice kept;
-    assert_int_equal(compress_coils(*state, &s, 3, &kept), VF_OK);
+    assert_int_equal(compress_coils(*state, &s, 3, COMPRESS_BEST, &kept), VF_OK);
     assert_near(kept.kept, 1, 1e-9);
     for (int f = 0; f < s.frames; f++)
         for (int64_t m = 0; m < samples_of(&s, f); m++)
@@ -387,7 +387,7 @@ static void test_compression_keeps_maps_and_data_together(void **state)
         float complex x[VOXELS];
         coil_choice kept;
         make_consistent(&s, x);
-        assert_int_equal(compress_coils(*state, &s, keep, &kept), VF_OK);
+        assert_int_equal(compress_coils(*state, &s, keep, COMPRESS_BEST, &kept), VF_OK);
         assert_true(kept.kept > 0 && kept.kept < 1);
         assert_consistent(&s, x, 1e-5);
         free_scan(&s);
@@ -402,9 +402,9 @@ static void test_compression_bits_do_not_depend_on_threads(void **state)
     for (int f = 0; f < s.frames; f++)
         memcpy(t.frame[f].data, s.frame[f].data, (size_t)(COILS * samples_of(&s, f)) * sizeof *s.frame[f].data);
     set_threads(ctx, 1);
-    assert_int_equal(compress_coils(ctx, &s, 4, &kept), VF_OK);
+    assert_int_equal(compress_coils(ctx, &s, 4, COMPRESS_BEST, &kept), VF_OK);
     set_threads(ctx, 5);
-    assert_int_equal(compress_coils(ctx, &t, 4, &same), VF_OK);
+    assert_int_equal(compress_coils(ctx, &t, 4, COMPRESS_BEST, &same), VF_OK);
     assert_true(kept.kept == same.kept);
     assert_memory_equal(s.frame[1].data, t.frame[1].data, 4 * LONG * sizeof *s.frame[1].data);
     free_scan(&t);
@@ -418,22 +418,22 @@ static void test_compression_of_nothing_and_to_nothing(void **state)
     coil_choice kept;
     float complex *before = copy_of(s.frame[0].data, COILS * SHORT);
     for (int keep = COILS; keep <= COILS + 3; keep++) { /* all coils: left unchanged */
-        assert_int_equal(compress_coils(ctx, &s, keep, &kept), VF_OK);
+        assert_int_equal(compress_coils(ctx, &s, keep, COMPRESS_BEST, &kept), VF_OK);
         assert_true(kept.kept == 1 && s.coils == COILS);
         assert_memory_equal(s.frame[0].data, before, COILS * SHORT * sizeof *before);
     }
     for (int keep = -2; keep <= 0; keep += 2) { /* -1 is COMPRESS_AUTO */
-        assert_int_equal(compress_coils(ctx, &s, keep, &kept), VF_ERR_ARGUMENT);
+        assert_int_equal(compress_coils(ctx, &s, keep, COMPRESS_BEST, &kept), VF_ERR_ARGUMENT);
         vf_context_clear_error(ctx);
     }
     set_noise(&s, 0); /* the order of the stages matters */
-    assert_int_equal(compress_coils(ctx, &s, 2, &kept), VF_ERR_INTERNAL);
+    assert_int_equal(compress_coils(ctx, &s, 2, COMPRESS_BEST, &kept), VF_ERR_INTERNAL);
     vf_context_clear_error(ctx);
     free(s.noise);
     s.noise = NULL;
     for (int f = 0; f < s.frames; f++)
         memset(s.frame[f].data, 0, (size_t)(COILS * samples_of(&s, f)) * sizeof *s.frame[f].data);
-    assert_int_equal(compress_coils(ctx, &s, 2, &kept), VF_OK);
+    assert_int_equal(compress_coils(ctx, &s, 2, COMPRESS_BEST, &kept), VF_OK);
     assert_true(kept.kept == 1 && s.coils == 2);
     for (int64_t m = 0; m < 2 * SHORT; m++)
         assert_true(s.frame[0].data[m] == 0);

@@ -56,7 +56,7 @@ static coil_choice choose_auto(vf_context *ctx, int coils, int rank, const doubl
 {
     mri_scan s = scan_of_many(coils, rank, size, sigma, cell);
     coil_choice made;
-    assert_int_equal(compress_coils(ctx, &s, COMPRESS_AUTO, &made), VF_OK);
+    assert_int_equal(compress_coils(ctx, &s, COMPRESS_AUTO, COMPRESS_BEST, &made), VF_OK);
     assert_int_equal(s.coils, made.to);
     assert_int_equal(s.compressed_from, made.to < coils ? coils : 0);
     free_many(&s);
@@ -162,7 +162,7 @@ static void test_dead_coil(void **state)
     mri_scan s = scan_of_many(MANY, RANK, size, 1, 1);
     coil_choice made;
     memset(s.frame[0].data + 5 * LOTS, 0, LOTS * sizeof *s.frame[0].data);
-    assert_int_equal(compress_coils(*state, &s, COMPRESS_AUTO, &made), VF_OK);
+    assert_int_equal(compress_coils(*state, &s, COMPRESS_AUTO, COMPRESS_BEST, &made), VF_OK);
     assert_int_equal(made.to, RANK);
     for (int64_t i = 0; i < made.to * LOTS; i++)
         assert_true(isfinite(crealf(s.frame[0].data[i])) && isfinite(cimagf(s.frame[0].data[i])));
@@ -176,7 +176,7 @@ static void test_nan_is_refused(void **state)
         mri_scan s = scan_of_many(MANY, RANK, size, 1, 1);
         coil_choice made;
         s.frame[0].data[7 * LOTS + 3] = i ? INFINITY : NAN;
-        assert_int_equal(compress_coils(*state, &s, COMPRESS_AUTO, &made), VF_ERR_INPUT);
+        assert_int_equal(compress_coils(*state, &s, COMPRESS_AUTO, COMPRESS_BEST, &made), VF_ERR_INPUT);
         assert_int_equal(s.coils, MANY);
         vf_context_clear_error(*state);
         free_many(&s);
@@ -199,7 +199,7 @@ static void test_noise_that_is_not_known(void **state)
                     s.frame[0].data[c * LOTS + m] = noise.frame[0].data[c * LOTS + m];
             free_many(&noise);
         }
-        assert_int_equal(compress_coils(*state, &s, COMPRESS_AUTO, &made), VF_OK);
+        assert_int_equal(compress_coils(*state, &s, COMPRESS_AUTO, COMPRESS_BEST, &made), VF_OK);
         if (even)
             assert_true(made.to >= 2 && made.to <= MANY / 2);
         else
@@ -222,7 +222,7 @@ static void test_compressed_noise_is_white(void **state)
     for (int c = 0; c < MANY; c++)
         s.sensitivity[c * 2 * LOTS + c] = 1;
     s.places = 1;
-    assert_int_equal(compress_coils(*state, &s, COMPRESS_AUTO, &made), VF_OK);
+    assert_int_equal(compress_coils(*state, &s, COMPRESS_AUTO, COMPRESS_BEST, &made), VF_OK);
     assert_int_equal(made.to, RANK);
     for (int i = 0; i < made.to; i++)
         for (int j = 0; j < made.to; j++) {

@@ -342,7 +342,7 @@ static void test_whitened_once(void **state)
                     assert_true(scan_coil(&s, &s.frame[f], c)[m] == 0.5F * from->data[c]);
             }
         coil_choice choice;
-        need(compress_coils(ctx, &s, 2, &choice));
+        need(compress_coils(ctx, &s, 2, COMPRESS_BEST, &choice));
         assert_true(choice.kept > 0.3 && choice.kept <= 1 && choice.to == 2);
     }
 }
