@@ -353,8 +353,7 @@ static void list_compression(facts *f, const coil_choice *made)
         return;
     fact_integer(f, "coils_received", made->from);
     fact_integer(f, "coils_used", made->to);
-    if (made->along)
-        fact_text(f, "coils_combined_along", made->along);
+    fact_text(f, "coils_combined_along", made->along ? made->along : "");
     if (made->loss >= 0)
         fact_number(f, "coil_signal_left_out_over_noise", made->loss);
     fact_line(f, LINE_COMPRESSION, "coils", "coil_compression", made->text);

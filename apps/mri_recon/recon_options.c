@@ -382,7 +382,7 @@ const program_option recon_options[] = {
      .more = "`auto` keeps all of fewer than 12 coils, or if neither a noise scan nor the outermost samples tell the "
              "noise. The plan and the report say what it chose."},
     {OPTION_CHOICE, .name = "compress-method", .argument = "METHOD", SETTING(coils.compress_by),
-     .choices = compress_methods, .initial = "auto", .help = "virtual coils"},
+     .choices = compress_methods, .initial = "auto", .help = "how coils are combined"},
 
     {OPTION_GROUP, .name = "Reconstruction"},
     {OPTION_CHOICE, .name = "method", .argument = "METHOD", SETTING(solve.method), .choices = methods, .initial = "cg",

@@ -8,7 +8,9 @@
 /* Virtual coils are added until this share of the energy is left, far below any visible change of the maps; more than the
  * usual number, whose time grows with the third power, only while more than MUCH is left. Small coils around a volume have
  * little in common: of 32 loops, 12 components leave 30 %. */
-static const double LEFT_OVER = 1e-5, MUCH = 2e-3;
+static const double LEFT_OVER = 1e-5, MUCH = 1e-3;
+/* White noise of 13824 samples and 32 coils: its eigenvalues are within a tenth of their mean. */
+static const double EVEN = 0.8;
 
 static vf_status check(vf_context *ctx, const vf_espirit_task *t)
 {
@@ -80,8 +82,11 @@ static int choose_coils(const espirit *e, const double *values)
 {
     const bool volume = e->task->block[0] > 1 && e->task->block[1] > 1 && e->task->block[2] > 1;
     const int usual = volume ? ESPIRIT_USUAL_COILS_3D : ESPIRIT_USUAL_COILS, coils = e->task->coils;
-    /* of a component; the weakest one has hardly anything else */
-    const double noise = e->sigma > 0 ? e->sigma * e->sigma * (double)e->samples : fmax(0, values[coils - 1]);
+    /* of a component: if it is not given, the weakest ones are noise if they are even */
+    const double weakest = values[coils - 1], quarter = values[coils - 1 - coils / 4];
+    const double noise = e->sigma > 0               ? e->sigma * e->sigma * (double)e->samples
+                         : weakest > EVEN * quarter ? weakest
+                                                    : 0;
     double left = e->energy;
     int kept = 0;
     while (kept < coils && kept < usual && left > LEFT_OVER * e->energy)

@@ -50,7 +50,7 @@ typedef struct vf_espirit_task {
 typedef struct vf_espirit_quality {
     int sets;            /* number of sets made */
     int virtual_coils;   /* number used: principal components that have most of the energy: at most 16, 12 in 3D,
-                          * or 32 if those would leave out more than 0.2 % */
+                          * or 32 if those would leave out more than 0.1 % */
     double sigma;        /* given, or estimated */
     double explained;    /* share of the block's energy, without noise, that the eigenvectors (one per set) explain
                           * where their eigenvalue is above 0.95 or a signal is certain */

@@ -69,4 +69,10 @@ static inline void espirit_tell(const espirit *e, double more)
         e->task->tell(e->task->user, more);
 }
 
+/* out[n] += sign * sum over `rows` of factor * row, in columns [from, to); re and im are [rows][n]. Compiled for each instruction
+ * set. */
+typedef void espirit_add_rows(int rows, int64_t n, const double *fr, const double *fi, double sign, const double *re,
+                              const double *im, int64_t from, int64_t to, double *out_re, double *out_im);
+extern espirit_add_rows espirit_add_rows_baseline, espirit_add_rows_avx2, espirit_add_rows_avx512;
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "espirit_internal.h"
+#include "voxfield/device.h"
 #include "voxfield/team_size.h"
 
 enum { BLOCK = 32, TILE = 512 };
@@ -22,6 +23,7 @@ typedef struct panel {
     int width;
     double dr[BLOCK * BLOCK], di[BLOCK * BLOCK]; /* the inverse of the block on the diagonal */
     double *re, *im;                             /* [width][n] rows of the block, multiplied by that inverse */
+    espirit_add_rows *add;
 } panel;
 
 /* Inverts a[m][BLOCK] in place. */
@@ -50,19 +52,19 @@ static void invert_block(int m, double *re, double *im)
     }
 }
 
-/* out (`width` columns, starting at `from`) += sign * factor[m] * rows[m]. */
+static espirit_add_rows *const add_rows_of[VF_ISA_COUNT] = {
+    espirit_add_rows_baseline,
+#if defined(__x86_64__)
+    espirit_add_rows_avx2,
+    espirit_add_rows_avx512,
+#endif
+};
+
+/* Columns [from, to) of out += sign * factor[width] * rows[width]. */
 static void add_rows(const panel *p, const double *fr, const double *fi, double sign, const double *rr,
                      const double *ri, int64_t from, int64_t to, double *outr, double *outi)
 {
-    for (int b = 0; b < p->width; b++) {
-        const double x = sign * fr[b], y = sign * fi[b];
-        const double *restrict u = rr + b * p->n, *restrict v = ri + b * p->n;
-        double *restrict ar = outr, *restrict ai = outi;
-        for (int64_t j = from; j < to; j++) {
-            ar[j] += x * u[j] - y * v[j];
-            ai[j] += x * v[j] + y * u[j];
-        }
-    }
+    p->add(p->width, p->n, fr, fi, sign, rr, ri, from, to, outr, outi);
 }
 
 /* Computes the panel: the inverse of the diagonal block times its rows, with the inverse itself in the block's
@@ -104,7 +106,7 @@ static void eliminate(const espirit *e, const panel *p, int64_t row)
 static vf_status invert(espirit *e, double *work)
 {
     const int64_t n = e->rows;
-    panel p = {.n = n, .re = work, .im = work + BLOCK * n};
+    panel p = {.n = n, .re = work, .im = work + BLOCK * n, .add = add_rows_of[vf_cpu_isa()]};
     for (p.first = 0; p.first < n && !vf_cancelled(e->ctx); p.first += BLOCK) {
         p.width = n - p.first < BLOCK ? (int)(n - p.first) : BLOCK;
         make_panel(e, &p);

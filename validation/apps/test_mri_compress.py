@@ -9,6 +9,9 @@ import pathlib
 from made_scan import h5py, need_h5py, numpy, phantom, relative, run_tests
 from program import make, refuse
 
+if h5py:
+    import loop_coils
+
 FLAT = ("--phantom", "head", "--matrix", "48,48,1", "--image-snr", 20, "--spokes", 40, "--oversample", 2)
 
 
@@ -93,6 +96,31 @@ def test_saved_maps(_):
     assert relative(image("s.h5", "--prior", "spectrum", "--coils", "m.h5", "--compress", used)[0], found) < 1e-6
     refuse(3, "same --compress", "s.h5", "-o", "x.h5", "--coils", "m.h5", "--compress", "none")
     refuse(3, "same --compress", "s.h5", "-o", "x.h5", "--coils", "m.h5", "--compress", used - 1)
+
+
+def test_loops(_):
+    """Small loops around a volume: mixtures of their own along the readouts are a quarter fewer at least, and the image is the same but
+    for a tenth of its noise, as above. The maps are estimated, from other virtual coils: 2 % is allowed. They explain the data, of
+    which 12 principal components, as many as ESPIRiT usually takes in 3D, leave a quarter out. Their maps fit the same scan again."""
+    need_h5py()
+    loop_coils.make("s.h5", (32, 40, 32), 2, 20, coils=24, centre=20)
+    found, out, report = image("s.h5", "--save-coils", "m.h5")
+    error = loop_coils.error("i.h5", "s.h5")
+    again, _, _ = image("s.h5", "--coils", "m.h5")
+    image("s.h5", "--save-coils", "m.cfl")
+    other, _, _ = image("s.h5", "--coils", "m.cfl")
+    _, _, principal = image("s.h5", "--compress-method", "principal")
+    _, told, _ = image("s.h5", "--compress", "none")
+    without = loop_coils.error("i.h5", "s.h5")
+    print(f"    {report['coils_used']} coils, {principal['coils_used']} principal; errors {error:.3f} %, with all coils {without:.3f} %")
+    assert "each position along x" in combined(out)[0] and report["coils_combined_along"] == "x", out
+    assert report["coils_used"] <= .75 * principal["coils_used"] and principal["coils_combined_along"] == ""
+    assert error < 1.02 * without and relative(again, found) < 1e-6 and relative(other, found) < 1e-6
+    for text in (out, told):
+        assert "(ESPIRiT), which explain 99" in text, text
+    refuse(3, "--compress-method geometric", "s.h5", "-o", "x.h5", "--coils", "m.h5", "--compress-method", "principal")
+    phantom("r.h5", *FLAT, "--coils", 12, "--noise-scan")
+    refuse(2, "complete Cartesian readouts", "r.h5", "-o", "x.h5", "--compress-method", "geometric")
 
 
 def test_noise_that_is_not_known(_):

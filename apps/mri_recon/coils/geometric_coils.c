@@ -208,8 +208,9 @@ static void measure_energies(int coils, const double complex *r, const double co
 
 static vf_status find_components(vf_context *ctx, geometric_coils *g, const double complex *sum)
 {
-    const int coils = g->coils, threads = vf_context_threads(ctx);
+    const int coils = g->coils;
     const int64_t n = g->lines.length, elements = (int64_t)coils * coils;
+    const int threads = vf_threads_for(ctx, 100 * n * elements * coils); /* a hundred passes of rotations */
     double complex *near = malloc((size_t)(threads * elements) * sizeof *near);
     double *energy = malloc((size_t)(n * coils) * sizeof *energy),
            *values = malloc((size_t)(threads * coils) * sizeof *values);

@@ -188,9 +188,10 @@ static void estimate_memory(const vf_context *ctx, const recon_settings *s, cons
     const bool from_file = uses_scan_maps(&s->coils, raw);
     /* If the scan's own maps do not fit the data, ESPIRiT's replace them, but both stay in memory. */
     const bool judged = judges_scan_maps(&s->coils, &s->solve, raw) && sets == 1;
-    /* The samples of the centre, and vf_espirit's memory. */
+    /* The samples of the centre, and vf_espirit's memory: of the points of a patch and 32 coils at most. */
+    const double rows = (raw->matrix[2] > 1 ? 81 : 28) * fmin(raw->coils, 32);
     const double calibrating =
-        maps && (!from_file || judged) ? (double)scan_samples(raw) * (12 + 8 * raw->coils) + 2e7 : 0;
+        maps && (!from_file || judged) ? (double)scan_samples(raw) * (12 + 8 * raw->coils) + 16 * rows * rows + 1e7 : 0;
     const double others = how.each - 1, devices = how.teams * how.each;
     const double of_frame = element * voxels * (maps ? sets : raw->coils);
     const series_windows windows = windows_of_scan(&s->schedule, raw, of_frame);
