@@ -2,6 +2,9 @@
 is known in closed form, have more in common than loops have. Needs h5py and numpy."""
 import h5py
 import numpy
+import seeds
+
+RANDOM = seeds.generator(44)
 
 # Semi-axes, centre (m) and intensity of ellipsoids; intensities add up.
 ELLIPSOIDS = (((.075, .095, .085), (0, 0, 0), 1), ((.068, .088, .078), (0, 0, 0), -.3), ((.03, .04, .03), (.02, .01, 0), .2),
@@ -49,11 +52,10 @@ def transform(image, matrix):
     return k[tuple(slice(f, f + n) for f, n in zip(first, matrix[::-1]))] * numpy.prod(matrix) / image.size
 
 
-def make(path, matrix, skip, snr, coils=32, fine=2, centre=24, seed=1):
+def make(path, matrix, skip, snr, coils=32, fine=2, centre=24):
     """Writes a plain scan: every skip-th line and, in 3D, partition, and all of the `centre`. Noise is correlated, for `snr` in the
     mean of the head in an image of all lines; a noise scan is in the file. The truth is the image that whitened coils give
     together."""
-    random = numpy.random.default_rng(seed)
     volume = matrix[2] > 1
     axes = [(numpy.arange(fine * n if n > 1 else 1) / (fine * n if n > 1 else 1) - (.5 if n > 1 else 0)) * fov
             for n, fov in zip(matrix, FOV)]
@@ -74,7 +76,7 @@ def make(path, matrix, skip, snr, coils=32, fine=2, centre=24, seed=1):
     sigma = truth[truth > .2 * truth.max()].mean() / snr * numpy.prod(matrix) ** .5
 
     def noise(samples):
-        white = random.standard_normal((coils, samples, 2)) @ (1, 1j) * (sigma / 2 ** .5)
+        white = RANDOM.standard_normal((coils, samples, 2)) @ (1, 1j) * (sigma / 2 ** .5)
         return (mixture @ white).astype("c8")
 
     lines = numpy.zeros(matrix[:0:-1], bool)

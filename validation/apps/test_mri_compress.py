@@ -103,7 +103,7 @@ def test_loops(_):
     for a tenth of its noise, as above. The maps are estimated, from other virtual coils: 2 % is allowed. They explain the data, of
     which 12 principal components, as many as ESPIRiT usually takes in 3D, leave a quarter out. Their maps fit the same scan again."""
     need_h5py()
-    loop_coils.make("s.h5", (32, 40, 32), 2, 20, coils=24, centre=20)
+    loop_coils.make("s.h5", (32, 40, 32), 2, 10, coils=24, centre=20)
     found, out, report = image("s.h5", "--save-coils", "m.h5")
     error = loop_coils.error("i.h5", "s.h5")
     again, _, _ = image("s.h5", "--coils", "m.h5")
@@ -117,7 +117,7 @@ def test_loops(_):
     assert report["coils_used"] <= .75 * principal["coils_used"] and principal["coils_combined_along"] == ""
     assert error < 1.02 * without and relative(again, found) < 1e-6 and relative(other, found) < 1e-6
     for text in (out, told):
-        assert "(ESPIRiT), which explain 99" in text, text
+        assert float(text.split("(ESPIRiT), which explain ")[1].split()[0]) > 98, text
     refuse(3, "--compress-method geometric", "s.h5", "-o", "x.h5", "--coils", "m.h5", "--compress-method", "principal")
     phantom("r.h5", *FLAT, "--coils", 12, "--noise-scan")
     refuse(2, "complete Cartesian readouts", "r.h5", "-o", "x.h5", "--compress-method", "geometric")
