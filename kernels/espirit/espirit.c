@@ -9,8 +9,6 @@
  * usual number, whose time grows with the third power, only while more than MUCH is left. Small coils around a volume have
  * little in common: of 32 loops, 12 components leave 30 %. */
 static const double LEFT_OVER = 1e-5, MUCH = 1e-3;
-/* White noise of 13824 samples and 32 coils: its eigenvalues are within a tenth of their mean. */
-static const double EVEN = 0.8;
 
 static vf_status check(vf_context *ctx, const vf_espirit_task *t)
 {
@@ -78,20 +76,25 @@ static vf_status covariance(const espirit *e, double complex *a)
     return VF_OK;
 }
 
+/* Whether the components from `kept` on are as even as those of white noise, whose eigenvalues, of M samples of C coils, are
+ * from (1 - sqrt(C / M))^2 to (1 + sqrt(C / M))^2 (Marchenko and Pastur); a tenth more is allowed. A few components can be even
+ * by chance. */
+static bool like_noise(const espirit *e, const double *values, int kept)
+{
+    const int coils = e->task->coils;
+    const double root = sqrt((double)coils / (double)e->samples), ratio = (1 + root) / fmax(1 - root, 0.1);
+    return coils - kept >= coils / 4.0 && values[kept] <= 1.1 * ratio * ratio * values[coils - 1];
+}
+
 static int choose_coils(const espirit *e, const double *values)
 {
     const bool volume = e->task->block[0] > 1 && e->task->block[1] > 1 && e->task->block[2] > 1;
     const int usual = volume ? ESPIRIT_USUAL_COILS_3D : ESPIRIT_USUAL_COILS, coils = e->task->coils;
-    /* of a component: if it is not given, the weakest ones are noise if they are even */
-    const double weakest = values[coils - 1], quarter = values[coils - 1 - coils / 4];
-    const double noise = e->sigma > 0               ? e->sigma * e->sigma * (double)e->samples
-                         : weakest > EVEN * quarter ? weakest
-                                                    : 0;
     double left = e->energy;
     int kept = 0;
     while (kept < coils && kept < usual && left > LEFT_OVER * e->energy)
         left -= values[kept++];
-    while (kept < coils && kept < ESPIRIT_MOST_COILS && left - noise * (coils - kept) > MUCH * e->energy)
+    while (kept < coils && kept < ESPIRIT_MOST_COILS && left > MUCH * e->energy && !like_noise(e, values, kept))
         left -= values[kept++];
     return kept;
 }

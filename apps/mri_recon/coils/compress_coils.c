@@ -1,4 +1,5 @@
 #include <complex.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 /* Geometric components count if they are fewer than this share of the principal ones, and if there are so many lines for each
  * coil: from fewer, the components of a position are not known well, and the scan is small. */
 static const double FEWER = 0.75;
+/* So many, at least, for each voxel that an undersampled scan folds together. Noise can hide more of them: what is left out is less
+ * than the noise of the samples then, but the solution, with few coils, has more of that noise. */
+static const double COILS_FOR_R = 2;
 enum { LINES_FOR_COIL = 8 };
 
 /* The components of the coils, and how they are chosen. */
@@ -123,7 +127,13 @@ static vf_status choose_number(vf_context *ctx, const mri_scan *raw, compress_me
         return status;
     out->to = choose_virtual_coils(&of->covariance, of->values, noise.variance);
     if (positions) {
-        const int fewer = choose_virtual_coils(&of->covariance, of->of_positions.values, noise.variance);
+        int fewer = choose_virtual_coils(&of->covariance, of->of_positions.values, noise.variance);
+        scan_sampling sampling;
+        status = scan_measure_sampling(ctx, raw, &sampling);
+        if (status != VF_OK)
+            return status;
+        const double least = fmin(raw->coils, ceil(COILS_FOR_R * sampling.edge));
+        fewer = fewer < least ? (int)least : fewer;
         of->geometric = by == COMPRESS_GEOMETRIC || fewer <= FEWER * out->to;
         out->to = of->geometric ? fewer : out->to;
     }

@@ -83,6 +83,7 @@ static made_scan *make_scan(int axis)
     m->scan.matrix[axis] = ALONG;
     m->scan.matrix[1 - axis] = ACROSS;
     m->scan.matrix[2] = m->scan.places = m->scan.map_sets = 1;
+    memcpy(m->scan.crop, m->scan.matrix, sizeof m->scan.crop);
     m->scan.whitened = true;
     m->scan.trajectory = allocate(sizeof *m->scan.trajectory);
     m->scan.trajectory[0] = (scan_trajectory){.samples = VOXELS, .k = allocate(3 * VOXELS * sizeof(float))};
