@@ -1,53 +1,15 @@
 /* The Gram matrix of patches. An element is a sum over patches p of d_v(p + i) conj(d_v'(p + j)). For one difference j
  * - i, this is the sum of the products d_v(q) conj(d_v'(q + j - i)) over a box. So products are computed once for each
- * pair of coils and difference, and the sums over boxes come from running sums. The work grows with the number of
- * elements, not with elements times patches. */
+ * pair of coils and difference, and the sums over boxes, which have most of it in common, axis by axis. The work grows with
+ * the number of elements, not with elements times patches. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 
 #include "espirit_internal.h"
 #include "voxfield/dense.h"
+#include "voxfield/device.h"
 #include "voxfield/team_size.h"
-
-/* Running sums: at n, the sum of the products over all q with every component below n. [n0 + 1] fastest. Where a component
- * of n is 0, they are 0, as they were given. */
-static void running_sums(const espirit *e, const double complex *x, const double complex *y, const int *d,
-                         double complex *sum)
-{
-    const int64_t *n = e->task->block, row = n[0] + 1, plane = row * (n[1] + 1);
-    for (int64_t q2 = 0; q2 < n[2]; q2++)
-        for (int64_t q1 = 0; q1 < n[1]; q1++) {
-            const int64_t b1 = q1 + d[1], b2 = q2 + d[2];
-            const bool inside = b1 >= 0 && b1 < n[1] && b2 >= 0 && b2 < n[2];
-            double complex *out = sum + (q2 + 1) * plane + (q1 + 1) * row + 1, line = 0;
-            for (int64_t q0 = 0; q0 < n[0]; q0++) {
-                const int64_t b0 = q0 + d[0];
-                if (inside && b0 >= 0 && b0 < n[0]) {
-                    const double complex u = x[(q2 * n[1] + q1) * n[0] + q0], v = y[(b2 * n[1] + b1) * n[0] + b0];
-                    line += creal(u) * creal(v) + cimag(u) * cimag(v) + (cimag(u) * creal(v) - creal(u) * cimag(v)) * I;
-                }
-                out[q0] = line + out[q0 - row] + out[q0 - plane] - out[q0 - row - plane];
-            }
-        }
-}
-
-static double complex box(const espirit *e, const double complex *sum, const int *first)
-{
-    const int64_t *n = e->task->block, row = n[0] + 1, plane = row * (n[1] + 1);
-    double complex total = 0;
-    for (int corner = 0; corner < 8; corner++) {
-        int64_t at[3];
-        int sign = 1;
-        for (int a = 0; a < 3; a++) {
-            const bool low = corner >> a & 1;
-            at[a] = first[a] + (low ? 0 : n[a] - e->width[a] + 1);
-            sign = low ? -sign : sign;
-        }
-        total += sign * sum[at[2] * plane + at[1] * row + at[0]];
-    }
-    return total;
-}
 
 /* Pairs of points in a patch, sorted by their difference. */
 typedef struct differences {
@@ -84,32 +46,68 @@ static vf_status sort_pairs(const espirit *e, differences *out)
     return VF_OK;
 }
 
-/* Elements (v, i), (v', j) for one pair of coils and one difference of offsets. */
-static void fill(espirit *e, int v, int w, const differences *by, int at, const double complex *sum)
+/* Elements (v, i), (v', j) for one pair of coils and one difference of offsets; `sums` [re, im][z][y][x] of the box of each i. */
+static void fill(espirit *e, int v, int w, const differences *by, int at, const double *sums)
 {
+    const int64_t boxes = (int64_t)e->width[0] * e->width[1] * e->width[2];
     for (int n = by->first[at]; n < by->first[at + 1]; n++) {
-        const int i = by->pair[2 * n], j = by->pair[2 * n + 1];
+        const int i = by->pair[2 * n], j = by->pair[2 * n + 1], *of = e->offset + 3 * (size_t)i;
         const int64_t r = (int64_t)v * e->points + i, s = (int64_t)w * e->points + j;
-        const double complex value = box(e, sum, e->offset + 3 * (size_t)i);
-        e->re[r * e->rows + s] = e->re[s * e->rows + r] = creal(value);
-        e->im[r * e->rows + s] = cimag(value);
-        e->im[s * e->rows + r] = -cimag(value);
+        const int64_t box = ((int64_t)of[2] * e->width[1] + of[1]) * e->width[0] + of[0];
+        e->re[r * e->rows + s] = e->re[s * e->rows + r] = sums[box];
+        e->im[r * e->rows + s] = sums[boxes + box];
+        e->im[s * e->rows + r] = -sums[boxes + box];
         if (r == s)
             e->im[r * e->rows + r] = 0;
     }
 }
 
+static espirit_box_sums *const box_sums_of[VF_ISA_COUNT] = {
+    espirit_box_sums_baseline,
+#if defined(__x86_64__)
+    espirit_box_sums_avx2,
+    espirit_box_sums_avx512,
+#endif
+};
+
+/* The block's real and imaginary parts, `parts` [v][2][samples], and the same with zeros around, `wide` [v][2][padded], so that a
+ * sample of any difference is there. */
+static void split_block(const espirit *e, double *parts, double *wide)
+{
+    const int64_t *n = e->task->block, *p = e->padded, padded = p[0] * p[1] * p[2];
+    for (int64_t v = 0; v < e->coils; v++)
+        for (int64_t q = 0; q < e->samples; q++) {
+            const double complex d = e->block[v * e->samples + q];
+            const int64_t at[3] = {q % n[0] + e->width[0] - 1, q / n[0] % n[1] + e->width[1] - 1,
+                                   q / n[0] / n[1] + e->width[2] - 1};
+            const int64_t to = 2 * v * padded + (at[2] * p[1] + at[1]) * p[0] + at[0];
+            parts[2 * v * e->samples + q] = wide[to] = creal(d);
+            parts[(2 * v + 1) * e->samples + q] = wide[to + padded] = cimag(d);
+        }
+}
+
 static vf_status fill_all(espirit *e)
 {
-    const int64_t *n = e->task->block;
-    const size_t table = (size_t)((n[0] + 1) * (n[1] + 1) * (n[2] + 1));
-    const int64_t jobs = (int64_t)e->coils * e->coils * e->spans;
+    const int64_t *n = e->task->block, jobs = (int64_t)e->coils * e->coils * e->spans;
+    int64_t padded = 1, boxes = 2;
+    for (int a = 0; a < 3; a++) {
+        e->padded[a] = n[a] + 2 * (e->width[a] - 1);
+        padded *= e->padded[a];
+        boxes *= e->width[a];
+    }
+    const int64_t room = (e->width[2] + 2) * 2 * n[0] * n[1] + e->width[1] * n[0] + boxes;
     differences by = {0};
-    double complex *sums = calloc((size_t)e->threads * table, sizeof *sums);
-    vf_status status = sums ? sort_pairs(e, &by) : vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
+    double *rooms = malloc((size_t)(e->threads * room) * sizeof *rooms);
+    double *parts = malloc((size_t)(2 * e->coils * e->samples) * sizeof *parts);
+    double *wide = calloc((size_t)(2 * e->coils * padded), sizeof *wide);
+    espirit_box_sums *const sum = box_sums_of[vf_cpu_isa()];
+    vf_status status =
+        rooms && parts && wide ? sort_pairs(e, &by) : vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
+    if (status == VF_OK)
+        split_block(e, parts, wide);
 #pragma omp parallel for schedule(dynamic, 8) num_threads(vf_threads_of_plan(e->ctx, e->threads, jobs * e->samples))
     for (int64_t job = 0; job < (status == VF_OK ? jobs : 0); job++) {
-        double complex *sum = sums + (size_t)omp_get_thread_num() * table;
+        double *own = rooms + omp_get_thread_num() * room, *sums = own + room - boxes;
         const int v = (int)(job / e->spans / e->coils), w = (int)(job / e->spans % e->coils);
         const int at = (int)(job % e->spans);
         const int d[3] = {at % e->span[0] - e->width[0] + 1, at / e->span[0] % e->span[1] - e->width[1] + 1,
@@ -117,10 +115,12 @@ static vf_status fill_all(espirit *e)
         /* Skip if it is the conjugate of another one, or if no two points differ by this. */
         if (w < v || (w == v && at > e->spans / 2) || by.first[at] == by.first[at + 1] || vf_cancelled(e->ctx))
             continue;
-        running_sums(e, e->block + v * e->samples, e->block + w * e->samples, d, sum);
-        fill(e, v, w, &by, at, sum);
+        sum(e, parts + 2 * v * e->samples, wide + 2 * w * padded, d, own, sums);
+        fill(e, v, w, &by, at, sums);
     }
-    free(sums);
+    free(rooms);
+    free(parts);
+    free(wide);
     free(by.first);
     free(by.pair);
     if (status == VF_OK && vf_cancelled(e->ctx))

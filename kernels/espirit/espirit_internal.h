@@ -27,6 +27,7 @@ typedef struct espirit {
     double sigma;          /* root mean square of |noise| of a sample */
     int span[3];           /* 2 width - 1: differences of offsets */
     int spans;             /* their product */
+    int64_t padded[3];     /* block + 2 (width - 1): with zeros around */
     float *filter;         /* [v][v'][dz][dy][dx][re, im] of G */
     float *steady;         /* [ESPIRIT_FIELDS][z][y][x] on the block's grid: real and imaginary parts of the steady
                             * directions, the share of the eigenvectors beside them, and how certain a signal is, 0 to 1;
@@ -74,5 +75,12 @@ static inline void espirit_tell(const espirit *e, double more)
 typedef void espirit_add_rows(int rows, int64_t n, const double *fr, const double *fi, double sign, const double *re,
                               const double *im, int64_t from, int64_t to, double *out_re, double *out_im);
 extern espirit_add_rows espirit_add_rows_baseline, espirit_add_rows_avx2, espirit_add_rows_avx512;
+
+/* The sums of x(q) conj(y(q + d)) over q from i to i + block - width, along each axis, for each i below width: out [re,
+ * im][z][y][x]. x [re, im][samples]; y [re, im][padded]; `room` has 2 (width[2] + 2) planes and width[1] rows of numbers.
+ * Compiled for each instruction set. */
+typedef void espirit_box_sums(const espirit *e, const double *x, const double *y, const int *d, double *room,
+                              double *out);
+extern espirit_box_sums espirit_box_sums_baseline, espirit_box_sums_avx2, espirit_box_sums_avx512;
 
 #endif
