@@ -108,14 +108,14 @@ static double cube(double x)
     return x * x * x;
 }
 
-/* ESPIRiT's maps of one place, of `block` samples along an axis. */
-static void count_espirit(tally *t, double places, double block)
+/* ESPIRiT's maps of one place, of `block` samples along an axis. `apart`: the coils have little in common. */
+static void count_espirit(tally *t, double places, double block, bool apart)
 {
     const forecast_sizes *z = &t->z;
-    const double most = z->volume ? 12 : 16, coils = fmin(z->coils, most), points = z->volume ? 65 : 28;
+    const double most = apart ? 32 : z->volume ? 12 : 16, coils = fmin(z->coils, most), points = z->volume ? 65 : 28;
     const double spans = z->volume ? 729 : 121, samples = z->volume ? cube(block) : block * block;
-    const double rate = z->volume ? 2 : 3.5;
-    const double gram = coils * coils / 2 * spans * samples * rate * ns, projector = cube(coils * points) * 1.5 * ns;
+    const double rate = z->volume ? 1.7 : 3.5;
+    const double gram = coils * coils / 2 * spans * samples * rate * ns, projector = cube(coils * points) * 1.1 * ns;
     const double voxels = z->sets * coils * coils * z->voxels * 8 * ns;
     const double quality = coils * samples * block * (z->volume ? 3 : 2) * 2 * ns;
     add(t, FORECAST_MAPS, places * quality, places * (gram + projector + voxels + 10 * ns * z->coils * z->voxels),
@@ -170,7 +170,7 @@ static void count_maps(tally *t, vf_context *ctx, const recon_settings *s, const
     if (s->coils.how == RECON_COILS_WALSH)
         add(t, FORECAST_MAPS, 0, places * 30 * ns * z->coils * z->voxels, t->at.threads, places * 50);
     else
-        count_espirit(t, places, block);
+        count_espirit(t, places, block, raw->compressed_along > 0);
 }
 
 /* `products` by F^H W F with one coil and one frame. */
