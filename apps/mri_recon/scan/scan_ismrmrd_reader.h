@@ -98,10 +98,10 @@ typedef struct ismrmrd_reader {
     mri_scan *out;
     scan_line *line;       /* [acquisitions] */
     scan_slice *slice;     /* [65536] */
+    double partition_step; /* mm from one to the next, by their positions; 0: not known */
+    int partitions;        /* counted in idx.slice, of a volume; 0: none are */
     int slice_count;       /* slices seen */
     bool slabs;            /* 3D: each slice number is a volume of its own */
-    int partitions;        /* counted in idx.slice, of a volume; 0: none are */
-    double partition_step; /* mm from one to the next, by their positions; 0: not known */
     bool plane;            /* the header or step_2 has several places along z, but nothing was encoded along it */
     bool conjugate;        /* the samples are conjugated, so that their Fourier transform has the sign of scans.md */
     bool as_stored;        /* center_sample of reversed readouts counts samples as stored */
