@@ -66,9 +66,9 @@ static vf_status project(vf_context *ctx, mri_scan *raw, components *of, int kee
     return status == VF_OK ? project_maps(ctx, raw, of, keep) : status;
 }
 
-/* Finds the components of the positions, if the method or the number of lines asks for them. */
-static vf_status measure_positions(vf_context *ctx, mri_scan *raw, int keep, compress_method by, components *of,
-                                   bool *there)
+/* Whether components of the positions come into question: by the method, and by the readouts and their number. */
+static vf_status find_positions(vf_context *ctx, const mri_scan *raw, int keep, compress_method by, components *of,
+                                bool *there)
 {
     vf_status status = VF_OK;
     *there = false;
@@ -89,8 +89,6 @@ static vf_status measure_positions(vf_context *ctx, mri_scan *raw, int keep, com
     if (status == VF_OK && *there && by == COMPRESS_BEST &&
         of->of_positions.count < LINES_FOR_COIL * (int64_t)raw->coils)
         *there = false;
-    if (status == VF_OK && *there)
-        status = geometric_measure(ctx, raw, &of->of_positions);
     return status;
 }
 
@@ -117,8 +115,31 @@ static void say_chosen(const mri_scan *raw, const components *of, const coil_noi
                  raw->coils, out->to, where(of), out->loss, noise->from);
 }
 
+/* Measures the components of the positions, and takes as many of them as the noise asks for, if that pays. `number` is that of
+ * principal components, and then that of those chosen. */
+static vf_status try_positions(vf_context *ctx, mri_scan *raw, compress_method by, double variance, components *of,
+                               int *number)
+{
+    scan_sampling sampling;
+    vf_status status = scan_measure_sampling(ctx, raw, &sampling);
+    if (status != VF_OK)
+        return status;
+    const double least = fmin(raw->coils, ceil(COILS_FOR_R * sampling.edge));
+    const double most = by == COMPRESS_GEOMETRIC ? raw->coils : FEWER * *number;
+    if (least > most)
+        return VF_OK;
+    status = geometric_measure(ctx, raw, &of->of_positions);
+    if (status != VF_OK)
+        return status;
+    const int fewer = choose_virtual_coils(&of->covariance, of->of_positions.values, variance);
+    of->geometric = fewer <= most;
+    if (of->geometric)
+        *number = fewer < least ? (int)least : fewer;
+    return VF_OK;
+}
+
 /* As many coils as the noise asks for, of the principal components or of those of each position. */
-static vf_status choose_number(vf_context *ctx, const mri_scan *raw, compress_method by, bool positions, components *of,
+static vf_status choose_number(vf_context *ctx, mri_scan *raw, compress_method by, bool positions, components *of,
                                coil_choice *out)
 {
     coil_noise noise;
@@ -126,21 +147,12 @@ static vf_status choose_number(vf_context *ctx, const mri_scan *raw, compress_me
     if (status != VF_OK)
         return status;
     out->to = choose_virtual_coils(&of->covariance, of->values, noise.variance);
-    if (positions) {
-        int fewer = choose_virtual_coils(&of->covariance, of->of_positions.values, noise.variance);
-        scan_sampling sampling;
-        status = scan_measure_sampling(ctx, raw, &sampling);
-        if (status != VF_OK)
-            return status;
-        const double least = fmin(raw->coils, ceil(COILS_FOR_R * sampling.edge));
-        fewer = fewer < least ? (int)least : fewer;
-        of->geometric = by == COMPRESS_GEOMETRIC || fewer <= FEWER * out->to;
-        out->to = of->geometric ? fewer : out->to;
-    }
+    if (positions && noise.variance > 0)
+        status = try_positions(ctx, raw, by, noise.variance, of, &out->to);
     const double *values = of->geometric ? of->of_positions.values : of->values;
     out->loss = out->to < raw->coils ? loss_of_coils(&of->covariance, values, noise.variance, out->to) : 0;
     say_chosen(raw, of, &noise, out);
-    return VF_OK;
+    return status;
 }
 
 /* How many coils to keep, and what is said of it. */
@@ -149,15 +161,17 @@ static vf_status choose(vf_context *ctx, mri_scan *raw, int keep, compress_metho
     static const char *const axes[3] = {"x", "y", "z"};
     double total = 0, first = 0;
     bool positions = false;
-    vf_status status = measure_positions(ctx, raw, keep, by, of, &positions);
+    vf_status status = find_positions(ctx, raw, keep, by, of, &positions);
     out->to = keep;
-    of->geometric = positions;
+    of->geometric = positions && keep != COMPRESS_AUTO;
+    if (status == VF_OK && of->geometric)
+        status = geometric_measure(ctx, raw, &of->of_positions);
     if (status == VF_OK && keep == COMPRESS_AUTO)
         status = choose_number(ctx, raw, by, positions, of, out);
     if (status != VF_OK)
         return status;
     const double *values = of->geometric ? of->of_positions.values : of->values;
-    out->along = of->geometric ? axes[of->of_positions.lines.axis] : NULL;
+    out->along = of->geometric && out->to < raw->coils ? axes[of->of_positions.lines.axis] : NULL;
     for (int c = 0; c < raw->coils; c++) {
         total += values[c] > 0 ? values[c] : 0; /* rounding can make a 0 negative */
         first += c < out->to && values[c] > 0 ? values[c] : 0;
