@@ -94,6 +94,9 @@ static made_scan *make_scan(int axis)
         k[1 - axis] = (float)(line - ACROSS / 2);
         k[2] = 0;
     }
+    m->scan.trajectory[0].weights = allocate(VOXELS * sizeof(float));
+    for (int i = 0; i < VOXELS; i++)
+        m->scan.trajectory[0].weights[i] = 1;
     m->scan.sensitivity = allocate((size_t)COILS * VOXELS * sizeof *m->scan.sensitivity);
     set_maps(m);
     m->scan.frame = allocate(FRAMES * sizeof *m->scan.frame);
@@ -232,14 +235,14 @@ static void test_noise_is_not_fitted(void **state)
 }
 
 /* --compress auto takes the components of the positions if they are a quarter fewer. It does not with fewer lines than 8 for
- * each coil, with readouts that are not complete, or with a field map; the method geometric is then refused, but for few
- * lines. The signal's energy is 16 times the noise's of a coil: 1.8 for each of nine components, where 0.16 may be left out
+ * each coil, with readouts that are not complete or have two weights, or with a field map; the method geometric is then
+ * refused, but for few lines. The signal's energy is 16 times the noise's of a coil: 1.8 for each of nine components, where 0.16 may be left out
  * (virtual_coils.c). Three components of each position leave a thousandth (above) and, because noise turns them, 13 coils'
  * noise over some 960 samples nearby, 0.04: together a third of what may be left. The noise of what is left scatters by a
  * quarter of it, so there may be a few more. */
 static void test_when_it_is_chosen(void **state)
 {
-    for (int what = 0; what < 4; what++) {
+    for (int what = 0; what < 5; what++) {
         made_scan *m = make_scan(0), *other = make_scan(0);
         coil_choice made;
         for (int i = 0; i < 2; i++) {
@@ -248,6 +251,8 @@ static void test_when_it_is_chosen(void **state)
             s->frames = what == 1 ? 1 : FRAMES;
             if (what == 2)
                 s->trajectory[0].k[0] += 1;
+            if (what == 4)
+                s->trajectory[0].weights[5] *= 2;
             if (what == 3) {
                 s->field_map = allocate(VOXELS * sizeof *s->field_map);
                 s->trajectory[0].time = allocate(VOXELS * sizeof(float));
