@@ -1,3 +1,4 @@
+/* Combines the coils into fewer virtual ones: how many, by which components, and the mixing of data and maps. */
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,12 +12,13 @@
 #include "voxfield/dense.h"
 
 /* Geometric components count if they are fewer than this share of the principal ones, and if there are so many lines for each
- * coil: from fewer, the components of a position are not known well, and the scan is small. */
+ * coil: from fewer, the components of a position are not known well, and the scan is small. Of very many coils they would take
+ * long to find, and a square matrix of them for each position much memory. */
 static const double FEWER = 0.75;
 /* So many, at least, for each voxel that an undersampled scan folds together. Noise can hide more of them: what is left out is less
  * than the noise of the samples then, but the solution, with few coils, has more of that noise. */
 static const double COILS_FOR_R = 2;
-enum { LINES_FOR_COIL = 8 };
+enum { LINES_FOR_COIL = 8, MOST_COILS = 128 };
 
 /* The components of the coils, and how they are chosen. */
 typedef struct components {
@@ -86,8 +88,8 @@ static vf_status find_positions(vf_context *ctx, const mri_scan *raw, int keep, 
             vf_fail(ctx, VF_ERR_ARGUMENT,
                     "--compress-method geometric: the scan has other samples than complete Cartesian readouts; use "
                     "--compress-method principal");
-    if (status == VF_OK && *there && by == COMPRESS_BEST &&
-        of->of_positions.count < LINES_FOR_COIL * (int64_t)raw->coils)
+    if (by == COMPRESS_BEST &&
+        (raw->coils > MOST_COILS || of->of_positions.count < LINES_FOR_COIL * (int64_t)raw->coils))
         *there = false;
     return status;
 }
