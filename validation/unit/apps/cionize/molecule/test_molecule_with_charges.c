@@ -55,13 +55,13 @@ static void expect_refused(const char *places, const char *charges, const char *
     assert_int_equal(m.atoms, 0);
 }
 
-/* `text` with the first `from` replaced, which must exist. Two results are valid at a time. */
+/* `text` with the first `from` replaced, which must exist. Three results are valid at a time. */
 static const char *with(const char *text, const char *from, const char *to)
 {
-    static char results[2][TEXT];
+    static char results[3][TEXT];
     static int turn;
     const char *at = strstr(text, from);
-    char *result = results[turn = !turn];
+    char *result = results[turn = (turn + 1) % 3];
     assert_non_null(at);
     const size_t before = (size_t)(at - text), after = strlen(at + strlen(from)) + 1;
     assert_true(before + strlen(to) + after <= TEXT);
