@@ -9,7 +9,7 @@
 #include "free_all.h"
 #include "test_main.h"
 
-enum { COILS = 16, RANK = 3, ALONG = 32, ACROSS = 112, VOXELS = ALONG * ACROSS, FRAMES = 2 };
+enum { COILS = 16, RANK = 3, ALONG = 32, ACROSS = 112, VOXELS = ALONG * ACROSS, FRAMES = 3 };
 
 /* A scan whose readouts are along `axis`, and its images. Coil c sees sum_j a_cj(n) b_j(l) at voxel n of a readout and l
  * across: RANK coils at each n, and three times as many in all, because a has three frequencies. */
@@ -238,8 +238,8 @@ static void test_noise_is_not_fitted(void **state)
  * each coil, with readouts that are not complete or have two weights, or with a field map; the method geometric is then
  * refused, but for few lines. The signal's energy is 16 times the noise's of a coil: 1.8 for each of nine components, where 0.16 may be left out
  * (virtual_coils.c). Three components of each position leave a thousandth (above) and, because noise turns them, 13 coils'
- * noise over some 960 samples nearby, 0.04: together a third of what may be left. The noise of what is left scatters by a
- * quarter of it, so there may be a few more. */
+ * noise over some 1400 samples nearby, 0.03: together a quarter of what may be left. The noise of what is left scatters by a
+ * fifth of it, so there may be a few more. */
 static void test_when_it_is_chosen(void **state)
 {
     for (int what = 0; what < 5; what++) {
