@@ -7,7 +7,7 @@
 
 /* Virtual coils are added until this share of the energy is left, far below any visible change of the maps; more than the
  * usual number, whose time grows with the third power, only while more than MUCH is left. Small coils around a volume have
- * little in common: of 32 loops, 12 components leave 30 %. */
+ * little in common, and 12 components of many leave much out. */
 static const double LEFT_OVER = 1e-5, MUCH = 1e-3;
 
 static vf_status check(vf_context *ctx, const vf_espirit_task *t)

@@ -100,8 +100,8 @@ def test_saved_maps(_):
 
 def test_loops(_):
     """Small loops around a volume: mixtures of their own along the readouts are a quarter fewer at least, and the image is the same but
-    for a tenth of its noise, as above. The maps are estimated, from other virtual coils: 2 % is allowed. They explain the data, of
-    which 12 principal components, as many as ESPIRiT usually takes in 3D, leave a quarter out. Their maps fit the same scan again."""
+    for a tenth of its noise, as above. The maps are estimated, from other virtual coils: 2 % is allowed. They explain the data,
+    for which ESPIRiT needs more than the 12 components that it usually takes in 3D. The maps fit the same scan again."""
     need_h5py()
     loop_coils.make("s.h5", (32, 40, 32), 2, 10, coils=24, centre=20)
     found, out, report = image("s.h5", "--save-coils", "m.h5")

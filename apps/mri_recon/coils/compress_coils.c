@@ -199,8 +199,8 @@ static vf_status keep_rows(vf_context *ctx, mri_scan *raw, int keep, components 
     if (raw->maps_compressed && raw->compressed_along != along)
         return vf_fail(
             ctx, VF_ERR_INPUT,
-            "the coil maps are for coils that were combined along another axis of the scan; use them with the "
-            "scan that they were saved from");
+            "the coil maps are for coils that were combined along another axis of the scan, or in another way; use "
+            "them with the scan and the --compress-method that they were saved with");
     vf_status status = project(ctx, raw, of, keep);
     if (status != VF_OK)
         return status;
