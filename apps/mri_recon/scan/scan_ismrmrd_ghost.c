@@ -208,19 +208,27 @@ vf_status ismrmrd_sharpness(const ismrmrd_reader *r, double *out)
     return status;
 }
 
+/* Whether frame f is one of `which`, and the first of its slice, contrast, phase and set; `done` [frames] keeps those. */
+static bool is_next_kind(const ismrmrd_reader *r, const bool *which, int f, bool *done)
+{
+    const scan_frame *frame = r->out->frame;
+    if (!which[f] || done[f])
+        return false;
+    for (int other = f; other < r->out->frames; other++)
+        done[other] = done[other] || scan_same_kind(&frame[other], &frame[f]);
+    return true;
+}
+
 vf_status ismrmrd_fit_images(ismrmrd_reader *r, epi_phase *phase, epi_verdict *verdict)
 {
     ghost_fit g;
     bool *done = NULL;
-    const scan_frame *frame = r->out->frame;
     vf_status status = make_fit(r, MOST_POSITIONS, &g);
     VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "frames", r->out->frames, done));
     for (int f = 0; status == VF_OK && f < r->out->frames; f++) {
-        if (!r->epi.mixed[f] || done[f])
+        if (!is_next_kind(r, r->epi.mixed, f, done))
             continue;
         status = fit(r, &g, f, phase, verdict);
-        for (int other = f; other < r->out->frames; other++)
-            done[other] = done[other] || scan_same_kind(&frame[other], &frame[f]);
         VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     free(done);
@@ -232,16 +240,13 @@ vf_status ismrmrd_ask_images(ismrmrd_reader *r, const epi_phase *phase, const bo
 {
     ghost_fit g;
     bool *done = NULL;
-    const scan_frame *frame = r->out->frame;
     *out = (epi_opinion){.sum = {0}};
     vf_status status = make_fit(r, MOST_POSITIONS, &g);
     VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "frames", r->out->frames, done));
     for (int f = 0; status == VF_OK && f < r->out->frames; f++) {
-        if (!has[f] || done[f])
+        if (!is_next_kind(r, has, f, done))
             continue;
         status = ask(&g, f, &phase[f], out);
-        for (int other = f; other < r->out->frames; other++)
-            done[other] = done[other] || scan_same_kind(&frame[other], &frame[f]);
         VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     free(done);
